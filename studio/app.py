@@ -17,6 +17,7 @@ from fastapi import FastAPI
 from components.page_frame import Inspector, ObjectList, StatusBar, TopBar
 from pipeline.run import Services
 from studio import viewer
+from studio.accounts.current_user import current_user
 from studio.accounts.links import Links
 from studio.accounts.presence import Presence
 from studio.accounts.roles import Role, current_project
@@ -61,10 +62,9 @@ from studio.sessions.object_decisions import apply_decision
 from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.texts import text_routes
-from studio.web import account_routes, static_files
+from studio.web import account_routes, logins, static_files
 from studio.web.access import Access
 from studio.web.gate import Gate
-from studio.web.gradio_internals import ValidLogins, name_icon
 from studio.web.login_limits import GuardedLogin
 from studio.web.page_guard import GuardedPage, PageOwners
 from studio.web.static_files import import_map
@@ -73,6 +73,7 @@ from studio.web.upload_folder import upload_folder
 
 # Imported, not named by `src`, so that the map leads to the same module that other scripts import.
 HEAD = import_map() + (
+    '<link rel="icon" href="static/studio/icon.svg">'
     '<script>window.studioChannel = import("./static/studio/channel.js").then((channel) => channel.start(channel));'
     '</script><script type="module">import "./static/studio/loading.js"; import "./static/studio/codemirror_indent.js";'
     "</script>"
@@ -85,12 +86,11 @@ KEPT_PAGES = 50
 def build_app(services: Services, workspace: Path, access: Access | None = None) -> FastAPI:
     """Return the app: Gradio's page at "/", beside it files and the viewer, all behind one gate."""
     access = access or Access()
-    logins = ValidLogins(access.credential_of)
+    valid = logins.Logins(workspace, access.credential_of)
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
     own, presence = access.own_workspaces, Presence()
-    find_user = partial(logins.user_of, app)
     owners = PageOwners()
-    app.add_middleware(Gate, access=access, find_user=find_user, presence=presence, pages=owners)
+    app.add_middleware(Gate, access=access, find_user=valid.user_of, presence=presence, pages=owners)
     sessions = SessionRegistry(workspace, services, own=own, is_present=presence.is_present)
     views = viewer.ViewRegistry(own=own)
     shared_library = SharedLibrary(sessions, views)
@@ -105,7 +105,9 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     comparisons, exports = Comparisons(views, sessions), SetExports()
     comparison_requests.mount(app, comparisons)
     exports.mount(app)
-    account_routes.mount(app, access.links)
+    account_routes.mount(app, access.links, valid)
+    if access.needs_login:
+        logins.mount(app, valid, GuardedLogin(access.authenticate))
     uploads = upload_folder()
     selection, links = ModelSelection(sessions, workspace), access.links
     policies = Learning(views), Evaluations(views, sessions)
@@ -113,18 +115,18 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
     page, shell = build_page(sessions, content, selection, shared_library, comparisons, policies, exports, links)
     shell.mount(app, partial(session_of_address, sessions))
     page.act_for, page.owners = access.act_for, owners
-    name_icon()
     page.state_session_capacity = KEPT_PAGES
     gr.mount_gradio_app(
         app,
         page,
         path="/",
-        auth=GuardedLogin(access.authenticate).authenticate if access.needs_login else None,
+        auth_dependency=(lambda _: current_user.get()) if access.needs_login else None,
         theme=theme(),
         css_paths=[*STYLES, STATIC / "gradio.css"],
         js="() => document.body.classList.remove('dark')",
         head=HEAD,
         footer_links=[],
+        favicon_path=str(STATIC / "studio" / "icon.svg"),
         run_history=False,
         ssr_mode=False,
         enable_monitoring=False,
@@ -132,7 +134,7 @@ def build_app(services: Services, workspace: Path, access: Access | None = None)
         show_error=True,
         max_file_size="400mb",
     )
-    app.state.uploads, app.state.root_path = uploads, access.root_path
+    app.state.page, app.state.uploads, app.state.root_path = page, uploads, access.root_path
     return app
 
 

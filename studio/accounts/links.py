@@ -4,7 +4,6 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable, Mapping
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
@@ -20,8 +19,6 @@ VISITOR = "link:"
 """Begins the login of a person who came by a link; no user's name holds a colon."""
 LONGEST_DAYS, MAX_LINKS = 365, 1000
 SCHEMA = 1
-visit_has_ended: ContextVar[bool] = ContextVar("visit_has_ended", default=False)
-"""Whether the request comes from a person whose link has been revoked or has expired."""
 
 
 class LinkError(StudioError):

@@ -95,12 +95,12 @@ class Access:
         current_project.set(self.links.folder(link) if self.links and link else None)
         return role
 
-    def credential_of(self, user: str | None) -> str:
+    def credential_of(self, user: str) -> str:
         """Return a text that changes with a password, or when a visitor's link ends: older logins then end."""
-        if self.links and user and (link := self.links.of_visitor(user)):
+        if self.links and (link := self.links.of_visitor(user)):
             return link.digest
-        found = self.users.find(user) if self.users and user else None
-        return found.password if found else ""
+        found = self.users.find(user) if self.users else None
+        return found.password if found else self.logins.get(user, "")
 
     def knows_host(self, host: str, server: str) -> bool:
         """Whether a request's Host header names this studio. `server` is the address that the request came in on.

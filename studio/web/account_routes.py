@@ -13,20 +13,18 @@ from studio.accounts.links import VISITOR, Links
 from studio.accounts.roles import Role, current_role
 from studio.texts import t
 from studio.web.endpoints import Endpoint
-from studio.web.gradio_internals import LOGIN_COOKIES, gradio_app, log_in
+from studio.web.logins import NO_STORE, Logins
 from studio.web.page_guard import needed_role
 
-_NO_STORE = {"Cache-Control": "no-store"}
 
-
-def mount(app: FastAPI, links: Links | None) -> None:
+def mount(app: FastAPI, links: Links | None, logins: Logins) -> None:
     """Add the routes. Call it before Gradio is mounted at "/", which takes every other address."""
 
     @app.get("/account.json", include_in_schema=False)
     def account() -> JSONResponse:
         role = current_role.get()
-        about = {"user": current_user.get(), "role": role.title, **refusals(gradio_app(app).get_blocks(), role)}
-        return JSONResponse(about, headers=_NO_STORE)
+        about = {"user": current_user.get(), "role": role.title, **refusals(app.state.page, role)}
+        return JSONResponse(about, headers=NO_STORE)
 
     @app.get("/link/{token}", include_in_schema=False)
     def follow(token: str, request: Request) -> Response:
@@ -34,15 +32,11 @@ def mount(app: FastAPI, links: Links | None) -> None:
         link = links.find(token) if links else None
         if link is None:
             text = t("This link has expired or was revoked. Ask the person who sent it for another.")
-            return PlainTextResponse(text, 404, headers=_NO_STORE)
+            return PlainTextResponse(text, 404, headers=NO_STORE)
         query = urlencode({"project": link.project.rpartition("/")[2]})
-        answer = RedirectResponse(f"../?{query}", 303, headers=_NO_STORE)
+        answer = RedirectResponse(f"../?{query}", 303, headers=NO_STORE)
         if current_role.get() < Role.LOOK:
-            cookie_id, login = log_in(app, f"{VISITOR}{link.id}")
-            for name in LOGIN_COOKIES:
-                answer.set_cookie(
-                    name.format(cookie_id), login, httponly=True, samesite="lax", secure=request.url.scheme == "https"
-                )
+            logins.log_in(answer, f"{VISITOR}{link.id}", request.url.scheme == "https")
         return answer
 
 

@@ -30,24 +30,14 @@ from studio.web.login_limits import current_address
 from studio.web.page_guard import PageOwners
 from studio.web.static_files import versioned_folder
 
-PUBLIC = ("/assets/", "/static/", f"/{versioned_folder()}/", "/svelte/", "/link/")
-PUBLIC_FILES = (
-    "/",
-    "/login",
-    "/login/",
-    "/logout",
-    "/theme.css",
-    "/favicon.ico",
-    "/manifest.json",
-    "/robots.txt",
-    "/texts.json",
-)
-"""What the login page needs."""
+PUBLIC = ("/static/", f"/{versioned_folder()}/", "/link/")
+PUBLIC_FILES = ("/login", "/logout", "/favicon.ico", "/manifest.json", "/robots.txt", "/texts.json")
+"""What the login page needs, what browsers and robots ask for, and what says that the studio runs."""
 VISITORS = (
-    "/project/", "/thumbnail/project/", "/viewer", "/gradio_api/queue/", "/gradio_api/cancel",
+    "/assets/", "/svelte/", "/project/", "/thumbnail/project/", "/viewer", "/gradio_api/queue/", "/gradio_api/cancel",
     "/gradio_api/reset", "/gradio_api/component_server", "/gradio_api/info", "/channel/",
 )  # fmt: skip
-VISITORS_FILES = ("/config", "/config/", "/account.json", "/act")
+VISITORS_FILES = ("/", "/config", "/config/", "/account.json", "/act", "/theme.css")
 """What the page of one project needs, for those who came by a link."""
 GRADIO = "/gradio_api/"
 GRADIO_ROUTES = (
@@ -177,6 +167,9 @@ class Gate:
         role = self.access.act_for(user)
         is_public = path in PUBLIC_FILES or path.startswith(PUBLIC)
         if self.access.needs_login:
+            if role is None and path == "/":
+                page = f"{self.access.root_path}/login?{connection.url.query}".rstrip("?")
+                raise Refused(303, "Log in to the studio first.", location=page)
             if role is None and not is_public:
                 raise Refused(401, "Log in to the studio first.")
             if role is Role.VISIT and not (is_public or path in VISITORS_FILES or path.startswith(VISITORS)):
@@ -219,15 +212,11 @@ class Gate:
             self.presence.leave(user)
 
     def _sender(self, connection: HTTPConnection, send: Send) -> Send:
-        is_login = connection.scope["path"].rstrip("/") == LOGIN
-
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(raw=message.setdefault("headers", []))
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
-                if is_login:
-                    _protect_cookies(headers, connection.scope["scheme"] == "https")
             await send(message)
 
         return send_with_headers
@@ -277,17 +266,6 @@ def _bounded(receive: Receive, connection: HTTPConnection) -> Receive:
         return message
 
     return bounded
-
-
-def _protect_cookies(headers: MutableHeaders, secure: bool) -> None:
-    """Keep login cookies from scripts and from requests of other sites, which Gradio allows for one of them."""
-    cookies = headers.getlist("set-cookie")
-    del headers["set-cookie"]
-    for cookie in cookies:
-        parts = [part.strip() for part in cookie.split(";")]
-        kept = [part for part in parts if part.lower().partition("=")[0] not in ("samesite", "httponly", "secure")]
-        flags = ["HttpOnly", "SameSite=Lax", *(["Secure"] if secure or "secure" in map(str.lower, parts) else [])]
-        headers.append("set-cookie", "; ".join([*kept, *flags]))
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, refused: Refused) -> None:

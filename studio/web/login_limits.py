@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 from fastapi import HTTPException
 
+from studio.texts import t
+
 LONGEST_WAIT = 300.0
 """Seconds. The wait begins with one second and doubles with each failed attempt."""
 ATTEMPTS_A_MINUTE = 60
@@ -95,7 +97,7 @@ class GuardedLogin:
         """Whether it is the user's password. Raises HTTPException for an attempt that has to wait."""
         address = current_address.get()
         if seconds := self._limits.wait(address, user):
-            wait = f"Too many attempts to log in. Try again in {seconds} seconds."
+            wait = t("Too many attempts to log in. Try again in {n} seconds.", n=seconds)
             raise HTTPException(429, wait, {"retry-after": str(seconds)})
         if is_accepted := await self._accepts(user, password):
             self._limits.succeeded(address, user)

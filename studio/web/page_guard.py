@@ -12,10 +12,7 @@ from typing import Any, TypeVar
 import gradio as gr
 from gradio.block_function import BlockFunction
 
-from components.component import STATIC
-from studio.accounts.links import visit_has_ended
 from studio.accounts.roles import Role, RoleError, require
-from studio.texts import t
 
 Handler = TypeVar("Handler", bound=Callable[..., Any])
 
@@ -56,20 +53,6 @@ class GuardedPage(gr.Blocks):
     owners = PageOwners()
     actions: Mapping[tuple[str, str], Any] = {}
     """What the page's channel takes besides Gradio's events: role and edits of each, by component's id and event."""
-
-    @property
-    def auth_message(self) -> str:
-        """The message of the login page, which Gradio reads for each person who has to log in."""
-        about = t("Photographs of tables become simulated scenes that robots solve tasks in.")
-        message = t("Whoever runs this studio gives you a login. After five wrong passwords, wait a few minutes.")
-        ended = t("The link by which you came has expired or was revoked.") if visit_has_ended.get() else ""
-        parts = [f"<strong>{ended}</strong>"] * bool(ended) + [about, f"<small>{message}</small>"]
-        style = "".join((STATIC / name).read_text(encoding="utf-8") for name in ("patterns/scale.css", "login.css"))
-        return f'<style>{style}</style><span class="login-brand"><i></i>GRS Studio</span>{"<br>".join(parts)}'
-
-    @auth_message.setter
-    def auth_message(self, message: str | None) -> None:
-        """Ignore Gradio's own, which is the same for everybody."""
 
     async def process_api(
         self, block_fn: BlockFunction | int, inputs: list[Any], state: Any = None, request: Any = None, **options: Any

@@ -43,7 +43,7 @@ def log_in(browser: Browser, studio: Studio) -> Iterator[Callable[[str], Page]]:
         if "/" not in user:
             page.get_by_label("username").fill(user)
             page.get_by_label("password").fill(PASSWORD)
-            page.get_by_role("button", name="Login").click()
+            page.get_by_role("button", name="Log in").click()
         expect(rows(page).first).to_be_visible(timeout=LONG)
         return page
 

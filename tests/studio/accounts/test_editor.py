@@ -29,7 +29,6 @@ from studio.sessions.session import Session
 from studio.sessions.session_registry import SessionRegistry
 from studio.web.access import Access
 from studio.web.errors import RequestError
-from studio.web.gradio_internals import gradio_app
 
 
 def rename(name: str) -> dict:
@@ -70,7 +69,7 @@ async def test_every_event_that_edits_is_refused_while_another_person_edits(stud
         raise RequestError("wanda is editing this project.")
 
     async with logged_in(studio, "will") as http, open_page(http, "two") as will:
-        actions = gradio_app(studio.app).get_blocks().actions
+        actions = studio.app.state.page.actions
         events = [names for names, action in actions.items() if action.edits]
         assert len(events) > 20
         monkeypatch.setattr(Editor, "require", refuse)
@@ -265,9 +264,10 @@ async def test_a_link_that_ended_ends_its_visits_at_once(end: str, studio: Simpl
             changed["links"][-1]["expires"] = time.time() - 1
             links._file.path.write_text(json.dumps(changed) if end == "expired" else "{")
         assert (await http.get("/config")).status_code == 401
-        page = (await http.get("/", params={"project": "one"})).text
-        assert '"auth_required":true' in page and "has expired or was revoked" in page
-        assert '"auth_required":true' in (first := (await late.get("/")).text) and "was revoked" not in first
+        page = (await http.get("/", params={"project": "one"}, follow_redirects=True)).text
+        assert 'name="password"' in page and "has expired or was revoked" in page
+        first = (await late.get("/", follow_redirects=True)).text
+        assert 'name="password"' in first and "was revoked" not in first
         answer = await late.get(f"/link/{token}")
         assert answer.status_code == 404 and "expired" in answer.text and "set-cookie" not in answer.headers
         links._file.path.write_text(kept)

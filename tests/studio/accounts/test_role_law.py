@@ -31,7 +31,6 @@ from studio.sessions.session_registry import SessionRegistry
 from studio.viewer import ViewSession, commands
 from studio.web.account_routes import refusals
 from studio.web.endpoints import Endpoint
-from studio.web.gradio_internals import gradio_app
 from studio.web.page_guard import needed_role
 
 
@@ -131,11 +130,11 @@ READING_METHODS = {"GET", "HEAD", "OPTIONS"}
 
 
 def events(studio: SimpleNamespace) -> dict[int, Any]:
-    return {number: f for number, f in gradio_app(studio.app).get_blocks().fns.items() if f.fn is not None}
+    return {number: f for number, f in studio.app.state.page.fns.items() if f.fn is not None}
 
 
 def name_of(studio: SimpleNamespace, function: Any) -> tuple[str, str]:
-    blocks = gradio_app(studio.app).get_blocks().blocks
+    blocks = studio.app.state.page.blocks
     target, name = function.targets[0]
     block = blocks.get(target)
     tabs = block if block is None or block.elem_id or not isinstance(block, gr.Tab) else block.parent
@@ -143,11 +142,11 @@ def name_of(studio: SimpleNamespace, function: Any) -> tuple[str, str]:
 
 
 def actions(studio: SimpleNamespace) -> dict[tuple[str, str], Any]:
-    return gradio_app(studio.app).get_blocks().actions
+    return studio.app.state.page.actions
 
 
 def endpoints(studio: SimpleNamespace) -> dict[int, Any]:
-    blocks = gradio_app(studio.app).get_blocks().blocks
+    blocks = studio.app.state.page.blocks
     return {id: b for id, b in blocks.items() if isinstance(b, Component) and b.answer is not None}
 
 
@@ -162,7 +161,7 @@ def test_the_events_and_requests_below_the_role_work_are_those_that_are_known_to
     assert len(roles[Role.WORK]) > 20
     plain = {block.elem_id for block in endpoints(studio).values() if not isinstance(block.answer, Endpoint)}
     assert plain == set()
-    blocks = gradio_app(studio.app).get_blocks().blocks
+    blocks = studio.app.state.page.blocks
     other = [b for b in blocks.values() if not isinstance(b, Component) and getattr(b, "server_fns", None)]
     assert other == [] and len(endpoints(studio)) > 8
 
@@ -195,7 +194,7 @@ async def test_an_event_runs_only_for_those_whose_role_permits_it(user: str, stu
 
 
 def test_no_event_runs_for_a_login_that_has_ended_or_in_another_persons_page(studio: SimpleNamespace, monkeypatch):
-    page = gradio_app(studio.app).get_blocks()
+    page = studio.app.state.page
     number, function = next((n, f) for n, f in events(studio).items() if needed_role(f.fn) is Role.VISIT)
     ran: list[int] = []
 
@@ -250,7 +249,7 @@ async def test_a_request_is_answered_only_for_those_whose_role_permits_it(user: 
 
 async def test_routes_that_do_more_than_read_are_gradios_and_need_a_role_of_their_own(studio: SimpleNamespace):
     own = [r.path for r in studio.app.routes if set(getattr(r, "methods", None) or ()) - READING_METHODS]
-    assert own == ["/act"]
+    assert own == ["/login", "/act"]
     sockets = [route.path for route in studio.app.routes if isinstance(route, APIWebSocketRoute)]
     assert sockets == ["/viewer/{token}/ws", "/channel/{id}"]
     for user, role in PEOPLE.items():
@@ -286,7 +285,7 @@ MARK = re.compile(r"data-sends(?:\": \"|=\")([^\"]+)\"")
 def test_controls_say_what_the_server_refuses_to_lookers_and_while_another_edits(studio: SimpleNamespace):
     scripts = [path.read_text() for path in STATIC.rglob("*.js") if "vendor" not in path.parts]
     marks = {name for script in scripts for name in MARK.findall(script)}
-    told = {role: refusals(gradio_app(studio.app).get_blocks(), role) for role in Role}
+    told = {role: refusals(studio.app.state.page, role) for role in Role}
     assert len(marks) > 40 and not marks - set(told[Role.VISIT]["refused"])
     refused = set(told[Role.LOOK]["refused"])
     components = {name.partition(".")[0] for name in refused if not name.startswith("#")}

@@ -29,7 +29,6 @@ from studio.pages.page_channel import LatestValues
 from studio.sessions import session_registry
 from studio.sessions.session import Session
 from studio.web.endpoints import Endpoint
-from studio.web.gradio_internals import gradio_app
 from studio.web.jobs import Listing
 
 THREADS = 40
@@ -206,7 +205,7 @@ OTHER_KINDS = {"make", "several", "primary", "project"}
 def components(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Component]:
     """The components of the studio's page, by their folder below static/."""
     with served(offline_services(), tmp_path_factory.mktemp("workspace")) as studio:
-        blocks = gradio_app(studio.app).get_blocks().blocks.values()
+        blocks = studio.app.state.page.blocks.values()
         return {block.folder: block for block in blocks if isinstance(block, Component)}
 
 

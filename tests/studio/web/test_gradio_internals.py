@@ -8,20 +8,14 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
-from gradio.routes import templates
 from offline_studio import offline_services
 from page_client import connect, open_page
 from served_studio import served
-from starlette.requests import HTTPConnection
 
 from components.steps import RoundTimeline
 from pipeline.store import write_text
 from studio import app as studio_app
 from studio.pages.page_shell import names_of
-from studio.web import gradio_internals
-from studio.web.gradio_internals import ValidLogins, gradio_app, name_icon
 from studio.web.upload_folder import upload_folder, uploaded_file
 
 STARTUP = """
@@ -48,39 +42,11 @@ def test_the_import_hook_replaces_gradios_writer_of_stubs_and_only_files_in_its_
         assert uploaded_file(path) is None
 
 
-def test_an_events_name_and_the_pages_icon_are_where_they_were():
+def test_an_events_name_is_where_it_was():
     with gr.Blocks():
         button, timeline = gr.Button(elem_id="go"), RoundTimeline()
     assert names_of(button.click) == ("go", "click"), "page_shell.py needs the event_name of an event"
     assert names_of(timeline.play) == ("round-timeline", "play")
-    name_icon()
-    loader = templates.env.loader
-    assert loader is not None
-    page = loader.get_source(templates.env, "frontend/index.html")[0]
-    assert gradio_internals.ICON in page and "manifest" not in page
-
-
-def test_a_login_is_found_in_gradios_cookies_until_its_password_changes():
-    app = FastAPI()
-    users: list[str | None] = []
-    password = ["first"]
-    logins = ValidLogins(lambda user: password[0] if user == "ada" else "")
-
-    @app.middleware("http")
-    async def check(request, call_next):
-        users.append(logins.user_of(app, HTTPConnection(request.scope)))
-        return await call_next(request)
-
-    with gr.Blocks() as blocks:
-        gr.Markdown("page")
-    gr.mount_gradio_app(app, blocks, path="/", auth=("ada", "secret"))
-    with TestClient(app) as client:
-        client.post("/login", data={"username": "ada", "password": "secret"})
-        for password[0] in ("first", "second", "first"):
-            client.get("/config")
-    needed = "gradio_internals.py needs App.tokens and App.cookie_id"
-    assert (users[0], users[1]) == (None, "ada"), needed
-    assert users[-2:] == [None, None], "a login that ended does not come back"
 
 
 async def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -100,7 +66,9 @@ async def test_nothing_more_is_kept_after_many_page_loads(tmp_path: Path, monkey
             await load(5)
             growths.append(census() - before)
         grown = min(growths, key=Counter.total)
-        assert len(gradio_app(studio.app).state_holder.session_data) <= 2, "app.py needs Blocks.state_session_capacity"
+        assert len(studio.app.routes[-1].app.state_holder.session_data) <= 2, (
+            "app.py needs Blocks.state_session_capacity"
+        )
         assert grown.total() < 1000, grown.most_common(8)
 
 
