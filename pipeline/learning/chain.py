@@ -45,6 +45,8 @@ class SubtaskLearned:
     """Of the validation starts."""
     end_states: int
     way: Way = LEARN
+    by_policy: float | None = None
+    """Success of the policy in whose place the oracle plans."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ class ChainOptions:
     demonstrations: int = 0
     """Starts of each subtask from which the oracle is imitated first."""
     plans_rest: bool = False
-    """Whether the oracle plans a subtask that stays below its target, where it does better."""
+    """Whether the oracle plans a subtask that stays below its target in its share of the time, where it does better."""
 
 
 class TaskLearner:
@@ -113,9 +115,11 @@ class TaskLearner:
         """
         begun = time.monotonic()
         chosen = self.chosen(options.names)
-        for subtask in chosen:
+        for number, subtask in enumerate(chosen):
             left = options.seconds - (time.monotonic() - begun)
-            if left <= 0:
+            if options.plans_rest:
+                left = max(0.0, left / len(chosen[number:]))
+            elif left <= 0:
                 return
             yield TrainingProgress(subtask.name, 0, 0.0)  # to draw its layouts takes a while
             starts = self.starts(replace(subtask, start=RESET) if options.from_reset else subtask)
@@ -131,14 +135,16 @@ class TaskLearner:
             for progress in train(subtask, self.layouts, starts, folder, training):
                 finished = progress.finished
                 yield progress
-            if not finished and time.monotonic() - begun >= options.seconds:
+            if not (finished or options.plans_rest) and time.monotonic() - begun >= options.seconds:
                 return
             if subtask.name == WHOLE:
                 continue
-            if options.plans_rest and self._plans_better(subtask, starts, options.training.target):
+            best = self.folder(subtask).training().best
+            if options.plans_rest and best < options.training.target and self._planned_success(subtask, starts) > best:
                 self.plan({subtask.name, *(one.name for one in self.subtasks if one.way == PLAN)})
-                subtask = replace(subtask, way=PLAN)
-            yield self.keep_end_states(subtask, starts)
+                yield replace(self.keep_end_states(replace(subtask, way=PLAN), starts), by_policy=best)
+            else:
+                yield self.keep_end_states(subtask, starts)
 
     def plan(self, names: Collection[str]) -> None:
         """Let the oracle plan these subtasks, and policies learn the others."""
@@ -149,18 +155,15 @@ class TaskLearner:
         self.subtasks = choose(self.subtasks)
         self._worlds = tuple(replace(one, subtasks=choose(one.subtasks)) for one in self._worlds)
 
-    def _plans_better(self, subtask: Subtask, starts: TrainingStarts, target: float) -> bool:
-        """Whether a policy stays below its target and the oracle solves more of the validation starts."""
-        best = self.folder(subtask).training().best
-        if best >= target:
-            return False
+    def _planned_success(self, subtask: Subtask, starts: TrainingStarts) -> float:
+        """Return the share of the validation starts that the oracle solves."""
         envs = starts.environments(subtask, self.layouts, starts.validation, EpisodeRules())
         planned = [
             episode
             for variant, env in envs.items()
             for episode in play_across({variant: env}, Planned(env), starts.validation)
         ]
-        return success_rate(planned) > best
+        return success_rate(planned)
 
     def _options_for(self, subtask: Subtask, chosen: ChainOptions) -> TrainingOptions:
         """Return the options of a subtask; the whole task gets the time and the steps of all its subtasks together.

@@ -179,14 +179,12 @@ def train(
         elif starts.policy:
             learner.resume(starts.policy, 0)
             yield evaluated()
-        while not record.is_finished(options.steps):
+        while not record.is_finished(options.steps) and time.monotonic() - start <= options.seconds:
             learner.set_rate(1.0 if starts.policy or starts.demonstrations else record.best)
             for _ in range(SEGMENT):
                 learner.update()
                 yield TrainingProgress(subtask.name, learner.steps, spent().seconds)
             yield evaluated()
-            if time.monotonic() - start > options.seconds:
-                return
 
 
 class _Learner:

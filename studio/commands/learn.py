@@ -28,6 +28,8 @@ LAYOUTS = 30
 """Unseen layouts of an evaluation."""
 DEMONSTRATIONS = 40
 """That a policy of the floating gripper begins with, as on the Learn page."""
+STEPS, MINUTES = 80_000, 8.0
+"""Most control steps of each subtask, and most time for all of them where the oracle plans the rest."""
 
 
 def add_to(command: argparse.ArgumentParser) -> None:
@@ -41,9 +43,11 @@ def add_to(command: argparse.ArgumentParser) -> None:
         help='learn this one; may be repeated (default all); "whole" is the task by one policy',
     )
     command.add_argument(
-        "--steps", type=_positive, default=80_000, help="most control steps of each (default %(default)s)"
+        "--steps", type=_positive, help=f"most control steps of each (default {STEPS}), in as much time as they take"
     )
-    command.add_argument("--minutes", type=float, default=float("inf"), help="most time for all of them")
+    command.add_argument(
+        "--minutes", type=float, help=f"most time for all of them (default {MINUTES:.0f}, or no limit)"
+    )
     command.add_argument("--seed", type=int, default=0, help="of training or evaluation (default %(default)s)")
     command.add_argument(
         "--from",
@@ -82,8 +86,8 @@ def add_to(command: argparse.ArgumentParser) -> None:
         metavar="NAME",
         action="append",
         default=[],
-        help='let the oracle plan this subtask instead of learning it; may be repeated; "none" learns all, "rest" '
-        "plans what stays below its target",
+        help='let the oracle plan this subtask instead of learning it; may be repeated; "none" learns all; "rest", the '
+        "default without options of how to learn, plans what stays below its target",
     )
     command.add_argument(
         "--reflect",
@@ -137,6 +141,12 @@ def _check(arguments: argparse.Namespace) -> None:
     only_floating = {"ablation", "demonstrations", "plan", "reflect", "skills", "variants"}
     if arguments.robot != GRIPPER and (given := sorted(name for name in only_floating if getattr(arguments, name))):
         raise LearningError(f"--{given[0]} is for the floating gripper; leave it or --robot {arguments.robot} out")
+    how = (arguments.subtask, arguments.steps, arguments.skills, arguments.demonstrations is not None)
+    if not (only_alone or any(how) or arguments.robot != GRIPPER):
+        arguments.plan = ["rest"]
+    if arguments.minutes is None:
+        arguments.minutes = MINUTES if "rest" in arguments.plan else float("inf")
+    arguments.steps = arguments.steps or STEPS
     if arguments.demonstrations is None:
         arguments.demonstrations = 0 if arguments.skills or arguments.robot != GRIPPER else DEMONSTRATIONS
 
@@ -329,9 +339,11 @@ def _train(
     begins = (
         f"{arguments.demonstrations} demonstrations and corrections" if arguments.demonstrations else "reward alone"
     )
+    rest = "; the oracle plans what stays below that" if "rest" in arguments.plan else ""
+    limit = f", in {arguments.minutes:g} minutes" if arguments.minutes < float("inf") else ""
     _report(
-        f"learns {', '.join(names) or 'nothing'}: each by {begins}, then at most {arguments.steps:,} steps, until "
-        f"{training.target:.0%} of the validation layouts succeed; report.json says what was reached"
+        f"learns {', '.join(names) or 'nothing'}{limit}: each by {begins}, then at most {arguments.steps:,} steps, "
+        f"until {training.target:.0%} of the validation layouts succeed{rest}; report.json says what was reached"
     )
     if floating is not None:
         training = replace(training, on_gpu=False)
@@ -365,10 +377,10 @@ def _report_progress(
 
     for step in steps:
         if isinstance(step, SubtaskLearned):
-            line = (
-                f"{step.subtask}: {'learned to' if step.way == 'learn' else 'planned by the oracle, solves'} "
-                f"{step.success:.0%} of validation layouts, {step.end_states} end states"
-            )
+            how = "learned to" if step.way == "learn" else "planned by the oracle, solves"
+            line = f"{step.subtask}: {how} {step.success:.0%} of validation layouts, {step.end_states} end states"
+            if step.by_policy is not None:
+                line += f"; its policy solved {step.by_policy:.0%}, --plan none and more --minutes train it on"
         elif isinstance(step, SeamTuned):
             line = (
                 f"{step.subtask}: trained on from where the former subtask ends, {step.before:.0%} to {step.after:.0%} "
