@@ -117,8 +117,8 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _check(arguments: argparse.Namespace) -> None:
-    """Raise LearningError for options that do not go together, and fill in how many demonstrations are shown."""
+def complete(arguments: argparse.Namespace) -> None:
+    """Fill in the options that were not given. Raises LearningError for some that do not go together."""
     from pipeline.learning.subtask import LearningError
     from pipeline.learning.variants import MAX_VARIANTS
 
@@ -163,7 +163,7 @@ def learn(arguments: argparse.Namespace) -> int:
     from pipeline.skills.starting import keep_skills, labelled
     from studio.sessions.project_learner import open_learner, variant_maker
 
-    _check(arguments)
+    complete(arguments)
     project = Project.open(arguments.project)
     services = services_for(arguments)
     with contextlib.closing(services.sandbox):

@@ -14,7 +14,8 @@ from pipeline.project import Project, ProjectError
 from pipeline.simulation import Program
 from pipeline.store import write_json
 from pipeline.tasks import Task, task_to_json
-from studio.__main__ import main
+from studio.__main__ import main, parser
+from studio.commands.learn import complete
 from studio.sessions.project_learner import follow_decisions
 from tests.export import twins
 
@@ -106,6 +107,23 @@ def test_a_project_is_learned_step_by_step(twin, capsys, refused):
     varied = json.loads((out / "variation.json").read_text())
     assert varied["robot"] == "policy learned" and varied["success"]["count"] == 2
     assert "success" in capsys.readouterr().err
+
+
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("options", "plan", "minutes"),
+    [
+        ("", ["rest"], 8), ("--minutes 2 --variants 3", ["rest"], 2), ("--plan rest", ["rest"], 8),
+        ("--plan none", ["none"], INF), ("--subtask reach", [], INF), ("--steps 10", [], INF), ("--skills", [], INF),
+        ("--demonstrations 0", [], INF), ("--robot arm-suction", [], INF), ("--evaluate", [], INF),
+    ],
+)  # fmt: skip
+def test_as_typed_the_oracle_plans_the_rest_and_whoever_says_how_to_learn_gets_that(options, plan, minutes):
+    given = parser(["learn"]).parse_args(["learn", "twin", *options.split()])
+    complete(given)
+    assert (given.plan, given.minutes, given.steps) == (plan, minutes, 10 if "--steps" in options else 80_000)
 
 
 def test_steps_that_the_oracle_plans_are_an_edit_and_nothing_is_trained_for_them(twin, capsys, refused, monkeypatch):

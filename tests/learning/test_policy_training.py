@@ -322,12 +322,19 @@ def test_a_step_that_the_oracle_plans_needs_no_training_and_the_chain_runs_over_
     assert [from_row(to_row(one)) for one in learner.subtasks] == list(learner.subtasks)
 
 
-def test_what_stays_below_its_target_is_planned_where_the_oracle_does_better(bowl_task, bowl_subtasks, tmp_path):
-    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:2])
-    ended = [one for one in learner.learn(ChainOptions(FEW, plans_rest=True)) if isinstance(one, SubtaskLearned)]
+@pytest.mark.parametrize("seconds", [float("inf"), 0])
+def test_what_stays_below_its_target_in_its_time_is_planned_where_the_oracle_does_better(
+    seconds, bowl_task, bowl_subtasks, tmp_path
+):
+    learner, options = (
+        TaskLearner(tmp_path, bowl_task, bowl_subtasks[:2]),
+        ChainOptions(FEW, (), seconds, plans_rest=True),
+    )
+    ended = [one for one in learner.learn(options) if isinstance(one, SubtaskLearned)]
     assert [(one.way, one.success) for one in ended] == [("plan", 1.0)] * 2
-    assert [one.way for one in learner.subtasks] == ["plan"] * 2
-    assert learner.folder(learner.subtasks[0]).policy.is_file(), "what was learned is kept"
+    assert all(one.by_policy < 0.95 for one in ended if one.by_policy is not None)
+    assert [one.way for one in learner.subtasks] == ["plan"] * 2 and learner.not_learned() == []
+    assert learner.folder(learner.subtasks[0]).policy.is_file() == (seconds > 0), "what was learned is kept"
     key = learner.folder(learner.subtasks[0]).training().key
     learner.plan(())
     assert key == training.training_key(learner.subtasks[0], learner.starts(learner.subtasks[0]), FEW)
