@@ -32,6 +32,8 @@ ENV: Mapping[str, tuple[int, str]] = {
     "get_state_by_joint_name": (2, "(object, part): (W,), the joint's position now, in metres or radians"),
     "get_limits_by_joint_name": (2, '(object, part): {"lower", "upper"}: its positions shut and fully open'),
     "get_robot_gripper_pose": (0, "(): (W, 3), the tip of the hand"),
+    "get_size": (1, "(object): (W, 3), metres along its own x, y and z"),
+    "get_axis": (2, '(object, "x", "y" or "z"): (W, 3), the direction of that own axis in the world'),
     "get_top": (1, "(object): (W,), height of its highest point in metres"),
     "get_bottom": (1, "(object): (W,), height of its lowest point in metres"),
     "is_held": (1, "(object): (W,), whether the hand holds it or a part of it"),
@@ -49,6 +51,7 @@ MATHS: Mapping[str, Callable[..., Any]] = {
     "logical_not": np.logical_not,
 }  # fmt: skip
 """Functions of numbers and arrays, as `norm(...)`, `np.norm(...)`, `torch.norm(...)` or `np.linalg.norm(...)`."""
+AXES = ("x", "y", "z")
 MODULES = frozenset(("np", "numpy", "torch", "math"))
 STATEMENTS = (ast.Assign, ast.AugAssign, ast.If, ast.Return, ast.Expr, ast.Pass)
 EXPRESSIONS = (
@@ -185,6 +188,8 @@ def _call_problem(node: ast.Call) -> str:
     texts = [arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)]
     if node.keywords or len(node.args) != count or len(texts) != count:
         return f"calls env.{function} without {count} names written out: {what}"
+    if function == "get_axis" and texts[1] not in AXES:
+        return f"names the axis {texts[1][:20]!r}: {what}"
     return ""
 
 

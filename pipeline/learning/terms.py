@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
-from pipeline.learning.reward_code import compiled, manual
+from pipeline.learning.reward_code import AXES, compiled, manual
 from pipeline.simulation.goals.goal import Goal
 from pipeline.simulation.goals.hand import LIFT, grasp_point, hand_of
 from pipeline.simulation.objects import KitError
@@ -177,6 +177,12 @@ class MomentEnv:
 
     def get_robot_gripper_pose(self) -> np.ndarray:
         return hand_of(self.state).tip[None].copy()
+
+    def get_size(self, a: str) -> np.ndarray:
+        return np.array([self.state[a].size], float)
+
+    def get_axis(self, a: str, axis: str) -> np.ndarray:
+        return self.state[a].rotation[None, :, AXES.index(axis)].copy()
 
     def get_top(self, a: str) -> np.ndarray:
         return np.array([self.state[a].top])

@@ -1,7 +1,7 @@
 // Indents Python in Gradio's code editor by four columns; the editor itself uses two. Enter keeps the line's indent and
 // adds four after a colon; Tab goes to the next multiple of four. After Esc, Tab leaves the editor.
 //
-// Needed of Gradio 6.25 to 6.31 and its CodeMirror 6, and checked by tests/ui/test_task_page.py: a gr.Code shows a
+// Needed of Gradio 6 and its CodeMirror 6, and checked by tests/ui/test_task_page.py: a gr.Code shows a
 // .cm-content[contenteditable=true], whose lines are .cm-line, and which takes text that is pasted; an open list of
 // completions is .cm-tooltip-autocomplete.
 const INDENT = 4;

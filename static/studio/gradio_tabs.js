@@ -1,4 +1,4 @@
-// The page's steps are tabs of Gradio. Needed of Gradio 6.25 to 6.31, and checked by tests/ui/test_every_page.py: the
+// The page's steps are tabs of Gradio. Needed of Gradio 6, and checked by tests/ui/test_every_page.py: the
 // tabs of the gr.Tabs with elem_id "steps" are .tab-container [role=tab], the open one has aria-selected="true",
 // data-tab-id is the id of its gr.Tab, here the name of the step, and the panel of a tab is .tabitem.
 const TABS = "#steps .tab-container [role=tab]";

@@ -1,6 +1,6 @@
 """Lets Gradio load without writing type stubs, which takes more than half of the time of its import.
 
-Needed of Gradio 6.25 to 6.31: at each import it parses its own sources to write a .pyi file beside every component
+Needed of Gradio 6: at each import it parses its own sources to write a .pyi file beside every component
 class, ours too, by `gradio.component_meta.create_or_modify_pyi`, whose result nobody uses.
 tests/studio/web/test_gradio_internals.py fails when that changes.
 """

@@ -190,6 +190,7 @@ REFUSED = {
     "x = env.get_robot_gripper_pose()\nreturn x[9 ** 8]": "place", "return np.exp(1.0, out=env)": "passes out",
     "return np.sum(1.0, dtype=env)": "passes dtype", "return " + "-" * 2000 + "1.0": "too long",
     "return 1.0\n" * 2000: "more than", "return env.get_top('a', 'b')": "without 1 names", "return (": "cannot be read",
+    "return env.get_axis('a', 'up')": "names the axis 'up'",
 }  # fmt: skip
 HARMLESS = ("x = (1.0, 2.0)\nx += x\nreturn sum(x)", "return 10.0 ** 8", "return " + "(" * 90 + "1.0" + ")" * 90)
 
@@ -251,12 +252,14 @@ def test_a_code_term_reads_back_is_edited_and_refused_where_the_world_lacks_its_
 
 
 def test_code_is_paid_like_any_term_and_cannot_change_what_it_measures(bowl_task, bowl_subtasks):
-    body = f"x = env.get_robot_gripper_pose()\nx += 1000.0\n{REACH}"
+    taken = ("get_robot_gripper_pose()", "get_size('red_cube')", "get_axis('red_cube', 'z')")
+    body = "".join(f"x = env.{one}\nx += 1000.0\n" for one in taken) + REACH
     row = to_row(bowl_subtasks[0]) | {"reward": [{"term": "code", "source": function(body), "weight": 1.0}]}
     env = SubtaskEnv(bowl_task, from_row(row))
     env.reset(seed=0)
     assert env.moment is not None
-    tip = MomentEnv(env.moment.state, env.moment.start).get_robot_gripper_pose()
+    measured = MomentEnv(env.moment.state, env.moment.start)
+    tip, cube = measured.get_robot_gripper_pose(), env.moment.state["red_cube"]
     potentials, gaps = [], []
     for _ in range(12):
         target = env.moment.state["red_cube"].position - env.moment.state.hand.tip
@@ -265,5 +268,7 @@ def test_code_is_paid_like_any_term_and_cannot_change_what_it_measures(bowl_task
         env.step(action)
         potentials.append(env.world.potentials(env.moment)[0])
         gaps.append(np.linalg.norm(env.moment.state["red_cube"].position - env.moment.state.hand.tip))
+    assert measured.get_size("red_cube") == pytest.approx(np.array([cube.size]))
+    assert measured.get_axis("red_cube", "z") == pytest.approx(cube.rotation[:, 2][None])
     assert (np.abs(tip) < 10).all() and potentials[0] > 0.5 and max(potentials) < 1
     assert np.argsort(potentials).tolist() == np.argsort(-np.array(gaps)).tolist()
