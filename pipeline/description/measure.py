@@ -10,6 +10,7 @@ import numpy as np
 from pipeline.description.colour import name_colour, white_balance
 from pipeline.description.description import Attributes, Description
 from pipeline.description.shape_fit import fit_shape
+from pipeline.description.silhouette import looks_like
 from pipeline.frame import Frame, FurtherView, Support
 from pipeline.frame.depth_values import flying_pixels
 from pipeline.frame.occlusion import HIDDEN_SHARE, hidden_share
@@ -67,7 +68,8 @@ def describe(
     pixel_size = float(np.linalg.norm(points.mean(0) - camera)) / frame.intrinsics.fx
     fit = fit_shape(points, bottom, camera, pixel_size)
     colour, rgb = name_colour(_inner_pixels(_balanced(frame), segment.mask))
-    attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error, shape_is_sure=fit.is_sure)
+    is_sure = bool(fit.is_sure) and (not measured or looks_like(frame, support, segment.mask, fit))
+    attributes = Attributes(colour, rgb, fit.shape, fit.size, fit.yaw, fit.centre, fit.error, shape_is_sure=is_sure)
     if in_air is not None:
         doubts = (f"It is {in_air * 100:.0f} cm up in the air with nothing below it: held by a robot or a hand?",)
         is_object = False
