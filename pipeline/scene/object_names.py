@@ -15,6 +15,9 @@ from pipeline.scene.placement import Placement, Scene
 
 DECISION_KINDS = ("rename", "choose_asset")
 """Kinds of decisions that change names."""
+MIN_COLOUR = 0.1
+"""Likeness of colours below which a solid object is not called by its asset: a brown lid "orange". A mug or a bowl is
+one in any colour."""
 FILLER_WORDS = {"small", "medium", "large", "big", "bigger", "my", "our", "the", "a", "an"}
 """Words of an asset's name that do not say what it is."""
 
@@ -98,10 +101,13 @@ def _asset_name(description: Description, match: Match | None, p: Placement, lib
         return f"{description.attributes.colour}_{'object' if p.category == 'thing' else p.category}"
     if p.asset_id is None or p.asset_id not in library or description.source not in ("measured", "human"):
         return None
-    score = next((c.score for c in match.candidates if c.asset_id == p.asset_id), 1.0) if match else 1.0
+    candidate = next((c for c in match.candidates if c.asset_id == p.asset_id), None) if match else None
+    if candidate is None or match is None or match.source != "measured":
+        return colour_and_kind(description.attributes.colour, library[p.asset_id])
+    if not p.container and candidate.scores.get("colour", 1.0) < MIN_COLOUR:
+        return None
     # a poor score is sure of the kind, not of the asset
-    only_kind = match is not None and match.source == "measured" and score < MIN_PROBABILITY
-    return colour_and_kind(description.attributes.colour, library[p.asset_id], only_kind)
+    return colour_and_kind(description.attributes.colour, library[p.asset_id], candidate.score < MIN_PROBABILITY)
 
 
 def _is_misnamed_bowl(description: Description, p: Placement) -> bool:

@@ -102,3 +102,27 @@ def test_colours_are_named_as_people_name_them_also_under_a_highlight(name):
     for rgb in COLOURS[name]:
         assert name_colour(np.full((50, 3), rgb, np.uint8))[0] == name, rgb
     assert name_colour(np.array([(190, 30, 30)] * 60 + [(255, 250, 250)] * 40, np.uint8))[0] == "red"
+
+
+WHOLES = {
+    "an L of two boxes": (
+        'type="box" size=".06 .02 .02" pos="0 0 .02"', 'type="box" size=".02 .04 .02" pos=".04 .06 .02"', "object",
+    ),
+    "a bottle": (
+        'type="cylinder" size=".04 .05" pos="0 0 .05"', 'type="cylinder" size=".014 .03" pos="0 0 .13"', "object",
+    ),
+    "a box with its lid": (
+        'type="box" size=".05 .04 .05" pos="0 0 .05"', 'type="box" size=".05 .04 .01" pos="0 0 .11"', "box",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("front", ["", '<geom name="green_ball" type="box" size=".02 .02 .05" pos="-.05 -.12 .05"/>'])
+@pytest.mark.parametrize("whole", WHOLES)
+def test_an_object_is_called_by_a_shape_only_if_its_outline_is_that_also_where_another_hides_a_part(whole, front):
+    first, second, noun = WHOLES[whole]
+    scene = render(f'<geom name="red_box" {first}/><geom name="blue_cylinder" {second}/>{front}', width=640)
+    mask = scene.labels["red_box"] | scene.labels["blue_cylinder"]
+    scene.frame.rgb[mask] = (190, 30, 35)
+    (item,) = describe_all(scene.frame, find_support(scene.frame), [Segment(1, mask)])
+    assert item.name == f"red_{noun}"

@@ -66,6 +66,21 @@ def test_a_name_is_the_measured_colour_and_the_asset_is_unique_and_those_of_peop
         assert colour_and_kind(colour, LIBRARY[asset]) == name
 
 
+@pytest.mark.parametrize(
+    ("likeness", "container", "source", "name"),
+    [
+        (0.05, False, "measured", "brown_object"), (0.05, True, "measured", "orange"),
+        (0.05, False, "human", "orange"), (0.3, False, "measured", "orange"),
+    ],
+)  # fmt: skip
+def test_a_solid_object_of_another_colour_is_not_called_by_its_asset(likeness, container, source, name):
+    brown = description(1, "brown_object", "brown")
+    (placed,) = named_placements([brown], ["orange"])
+    scene = Scene(np.eye(4), np.zeros((3, 2)), (0, 0, 0), (replace(placed, container=container),))
+    match = Match(1, "orange", 1.0, "", (Candidate("orange", 0.9, {"colour": likeness}, ""),), source)
+    assert name_objects(scene, [brown], [match], LIBRARY).placements[0].name == name
+
+
 def test_a_solid_reconstruction_is_not_called_a_bowl():
     for category, container, source, name in (
         ("box", False, "measured", "blue_box"),
