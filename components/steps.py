@@ -182,4 +182,4 @@ class Results(Component):
     """
 
     folder, event_names = "results", ("solve",)
-    patterns = ("section_title",)
+    patterns = ("fault", "section_title", "spinner")

@@ -44,13 +44,14 @@ def classify(lab: np.ndarray) -> np.ndarray:
     chroma, hue = np.hypot(a, b), np.degrees(np.arctan2(b, a)) % 360
     # 13.0: chroma below which a colour counts as black, grey or white
     grey = chroma < np.where(light < 8, 7, np.where(light < 30, 9, 13.0))
+    grey |= (light < 28) & (chroma < 18) & (hue >= 80) & (hue < 125)  # black in warm light
     dull = (chroma < 42) & (light < 62) | (light < 42)
     pale_red = (light > 66) & (chroma < 62)
     rules = [
         (grey & (light < 28), "black"),
         (grey & (light > 68), "white"),
         (grey, "grey"),
-        ((hue >= 45) & (hue < 92) & dull, "brown"),
+        ((hue >= 45) & (hue < 92) & dull | (hue >= 92) & (hue < 108) & (light < 42), "brown"),
         ((hue >= 45) & (hue < 72), "orange"),
         ((hue >= 72) & (hue < 108), "yellow"),
         ((hue >= 108) & (hue < 205), "green"),

@@ -1,21 +1,25 @@
 // What can be taken out of the project: files in several formats, and videos.
 import { t } from "/static/studio/texts.js";
-import { classes, html } from "/static/studio/view.js";
+import { html } from "/static/studio/view.js";
 
 const BUTTONS = { zip: t("Download zip"), html: t("Share as web page"), mp4: t("Share as video") };
 
-/** `chosen` is a signal of the name of the format that a person chose. */
-export function exportBox({ exports, video: film, solved, failure }, chosen) {
+/** `chosen` is a signal of the name of the format that a person chose, `downloads` fetches them. */
+export function exportBox({ exports, video: film, solved, failure }, chosen, downloads) {
   return html`<div class="panel box">
     <h3>${t("Export")}</h3>
     <div class="links">
-      ${exports.filter(({ name }) => BUTTONS[name]).map(link)}
+      ${exports
+        .filter(({ name }) => BUTTONS[name])
+        .map(({ name, address }, index) => downloads.link({ address, label: BUTTONS[name], isPrimary: !index }))}
       ${film && html`<a class="studio-button" href=${film} download="solution.mp4">${t("Download video")}</a>`}
     </div>
     ${formatMenu(
       exports.filter(({ name }) => !BUTTONS[name]),
       chosen,
+      downloads,
     )}
+    ${downloads.fault()}
     <p class="faint">
       ${
         exports.length
@@ -28,9 +32,6 @@ export function exportBox({ exports, video: film, solved, failure }, chosen) {
   </div>`;
 }
 
-const link = ({ name, address }, index) =>
-  html`<a class=${classes("studio-button", !index && "primary")} href=${address} download="">${BUTTONS[name]}</a>`;
-
 const video = (src, name) => html`<video src=${src} aria-label=${name} controls muted preload="metadata" />`;
 
 function failureVideo({ seed, instant, video: film }) {
@@ -39,7 +40,7 @@ function failureVideo({ seed, instant, video: film }) {
     ${video(film, t("Video of the first failed seed"))}`;
 }
 
-function formatMenu(formats, chosen) {
+function formatMenu(formats, chosen, downloads) {
   const about = formats.find((format) => format.name === chosen.value) ?? formats[0];
   if (!about) return null;
   const { name, missing, address, holds, lacks } = about,
@@ -51,7 +52,7 @@ function formatMenu(formats, chosen) {
     ${
       missing
         ? html`<button class="studio-button" disabled title=${missing}>${download}</button>`
-        : html`<a class="studio-button" href=${address} download="">${download}</a>`
+        : downloads.link({ address, label: download })
     }
     <p class="faint"><strong>${t("Contains:")} </strong>${holds || t("see its package")}</p>
     ${lacks && html`<p class="faint"><strong>${t("Not included:")} </strong>${lacks}</p>`}

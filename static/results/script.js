@@ -1,4 +1,5 @@
 // The Review page: whether the task was solved, by which robot, and what comes out of it. See components/steps.py.
+import { Downloads } from "/static/results/downloads.js";
 import { exportBox } from "/static/results/exports.js";
 import { RobotReach } from "/static/results/robot_reach.js";
 import { seedRewards } from "/static/results/seed_rewards.js";
@@ -11,6 +12,7 @@ import { classes, follow, html, mounts, signal, View } from "/static/studio/view
 
 class Results extends View {
   format = signal(""); // of the export that a person chose
+  downloads = new Downloads();
 
   constructor(context) {
     super(context);
@@ -38,7 +40,7 @@ class Results extends View {
         ${this.robots.map((robot) => this.robotButton(robot))}
         ${this.reach.template(this.robots, value.exports.length > 0)}
       </div>
-      <div class="grid">${seedRewards(value)}${exportBox(value, this.format)}</div>
+      <div class="grid">${seedRewards(value)}${exportBox(value, this.format, this.downloads)}</div>
       ${stageTable(value.stages)}
       ${value.decisions?.length > 0 && provenance(value.decisions)}
       ${this.offersLinks && this.share.template()}`;

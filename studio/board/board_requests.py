@@ -120,7 +120,7 @@ def _progress(facts: ProjectFacts) -> str:
         return t("{done} of {stages} stages done", done=facts.done, stages=len(STAGES))
     if facts.failed_round is not None:
         return t("round {number} failed", number=facts.failed_round)
-    return t("all stages done")
+    return t("not solved") if facts.state == "unsolved" else t("all stages done")
 
 
 def ago(then: float) -> str:

@@ -162,13 +162,15 @@ def _stage_record(session: Session, stage: Stage) -> dict[str, str]:
     kinds = STAGE_DECISIONS.get(stage, ())
     count = len(project.active_decisions(*kinds)) if kinds else 0
     people = sorted({d.by for d in project.active_decisions(*kinds)} - {UNNAMED}) if kinds else []
-    decided = [t("{n} manual edit|{n} manual edits", n=count), *people] if count else []
+    decided = [t("{n} decision|{n} decisions", n=count), *people] if count else []
     recoloured = _recoloured(session) if stage == "scene" and state != "todo" else ""
     note = " · ".join([*decided, *([recoloured] if recoloured else [])])
+    solution = session.cache.get("solution", "solution.json", project.solution) if stage == "solution" else None
+    is_unsolved = state == "done" and solution is not None and not solution.solved
     return {
         "stage": t(STAGE_TITLES[stage]),
-        "state": t(STATE_LABELS[state]),
-        "tone": STATE_TONES[state],
+        "state": t("✕ Not solved") if is_unsolved else t(STATE_LABELS[state]),
+        "tone": "bad" if is_unsolved else STATE_TONES[state],
         "source": "" if state == "todo" else translated(describe_source(stage, project.made_with(stage))),
         "note": translated(object_words(project).in_words(project.error(stage))) if state == "failed" else note,
     }

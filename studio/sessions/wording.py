@@ -39,7 +39,7 @@ NAMING = ("rename", "display_name")
 
 
 def robot_phrase(name: str) -> str:
-    """Return what follows "solved": with which robot. A solution without a name is the floating gripper's."""
+    """Return with which robot a task is tried. A solution without a name is the floating gripper's."""
     robot = ROBOTS.get(name or "gripper")
     return robot.phrase if robot else f"with the robot {name}"
 
@@ -61,7 +61,7 @@ def describe_source(stage: Stage, made_with: str | None) -> str:
         "scene": "measured: placed on the depth, then settled in MuJoCo",
         "task": f"proposed by {by}",
         "rounds": f"written and repaired by {by}; {REPAIR_MODES.get(more, more)}",
-        "solution": f"solved by the scripted oracle, {robot_phrase(more)}",
+        "solution": f"by the scripted oracle, {robot_phrase(more)}",
     }[stage]
 
 
@@ -71,7 +71,8 @@ def _matched(by: str) -> str:
     model = rest.partition(", ")[2]
     if matcher in MODEL_MATCHERS:
         return f"matched by {model} from {MATCHER_EVIDENCE[matcher]}"
-    return f"matched by {MATCHER_EVIDENCE.get(matcher, MATCHER_EVIDENCE['all'])}" + f", chosen by {model}" * bool(model)
+    evidence = MATCHER_EVIDENCE.get(matcher, MATCHER_EVIDENCE["all"])
+    return f"compared with assets by {evidence}" + f", chosen by {model}" * bool(model)
 
 
 def describe_decision(decision: Decision, names: Mapping[int, str] | None = None) -> str:
@@ -119,7 +120,7 @@ def describe_decision(decision: Decision, names: Mapping[int, str] | None = None
         "fork": lambda: f"code of round {data['parent']} edited",
         "matcher": lambda: f"objects matched by {MATCHER_EVIDENCE.get(data['name'], data['name'])}",
         "send": lambda: f"sending to {data['server']} {'allowed' if data['allow'] else 'declined'}",
-        "robot": lambda: f"task solved {robot_phrase(data['name'])}",
+        "robot": lambda: f"robot chosen: {robot_phrase(data['name'])}",
         "calibrate": lambda: f"{len(data['parameters'])} parameters of the robot calibrated from {data['source']}",
         "accept": lambda: f"{data['stage']} accepted",
         "pin": lambda: "round unpinned" if data["round"] is None else f"round {data['round']} pinned",

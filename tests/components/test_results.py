@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from browser.bare_page import Mount
-from browser.watched_page import expect_texts, wait_until
-from playwright.sync_api import Page, expect
+from browser.watched_page import PAGE_LOGS, expect_texts, wait_until
+from playwright.sync_api import Page, Route, expect
 
 from pipeline.feasibility import feasibility_file
 from pipeline.store import write_json
@@ -84,7 +84,7 @@ def record(**more: Any) -> dict[str, Any]:
         "robots": [{"name": "arm", "title": "Arm", "note": "with six joints", "chosen": False}], "video": "film.mp4",
         "failure": {"video": "failure.mp4", "seed": 1, "instant": 2.34}, "shares": True,
         "decisions": [{"at": "1", "by": "Ann", "text": "x"}],
-        "exports": [format | {"name": name} for name in ("zip", "mp4", "glb")]
+        "exports": [format | {"name": name, "address": f"export/{name}"} for name in ("zip", "mp4", "glb")]
         + [format | {"name": "usd", "title": "USD", "missing": "solve first", "lacks": "joints"}],
         "stages": [{"stage": "Frame", "state": "✓ Done", "tone": "good", "source": "measured", "note": "n"}],
     }  # fmt: skip
@@ -103,6 +103,25 @@ def test_an_unsolved_task_says_which_seeds_failed_and_keeps_what_a_person_opened
     assert [one.get_attribute("style") for one in levels] == [f"height: {share}%;" for share in (2, 25, 50)]
     links, formats = results.locator(".links").first.locator("a"), results.locator(".formats")
     expect(links).to_have_text(["Download zip", "Share as video", "Download video"])
+    asked: list[Route] = []
+    page.route("**/export/zip", lambda route: asked.append(route))
+    links.first.click()
+    writing = results.get_by_role("button", name="Writing… Stop")
+    expect(writing).to_have_attribute("title", "Stop: Download zip")
+    writing.click()
+    expect(links).to_have_text(["Download zip", "Share as video", "Download video"])
+    links.first.click()
+    expect(writing).to_be_visible()
+    wait_until(page, lambda: len(asked) == 2)
+    asked[1].fulfill(status=404, body="The disk is full.")
+    expect(results.locator(".fault")).to_have_text("The disk is full.")
+    with page.expect_download() as download:
+        links.first.click()
+        wait_until(page, lambda: len(asked) == 3)
+        asked[2].fulfill(body="x", headers={"content-disposition": 'attachment; filename="table.zip"'})
+    assert download.value.suggested_filename == "table.zip"
+    assert ["404" in one for one in PAGE_LOGS[page].take_errors()] == [True]
+    expect(results.locator(".fault")).to_have_count(0)
     formats.locator("select").select_option("usd")
     results.locator(".provenance summary").click()
     expect(results.locator(".provenance table")).to_be_visible()
