@@ -9,6 +9,7 @@ from pipeline.planner import program_source, program_writer
 from pipeline.planner.diagnosis import Diagnosis, is_confirmed, leaves_the_order_open
 from pipeline.simulation.goals.sentences import named_objects, stated_goals
 from pipeline.simulation.goals.spec import PlannedGoal
+from pipeline.simulation.misspelled_names import with_names_corrected
 
 Repair = tuple[str, str]
 """A source, and what was changed, as a sentence."""
@@ -19,6 +20,9 @@ def repair_simulation(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator
     goals, scene = stated_goals(data), data["scene"]
     if not goals:
         return
+    corrected, changes = with_names_corrected(data["simulation"])
+    if changes:
+        yield corrected, f"misspelled names are corrected: {', '.join(changes)}"
     write = partial(program_writer.simulation_source, data["task"].get("instruction", ""), goals, scene)
     yield write(), f"simulation.py is written again from the task: {diagnosis.reason}"
     for goal, miss, wide in _wider_tolerances(goals, data):
@@ -32,6 +36,9 @@ def repair_checks(data: Mapping[str, Any], diagnosis: Diagnosis) -> Iterator[Rep
 
     The task's come first where the simulation does what the task asks, unless its words leave an order open.
     """
+    corrected, changes = with_names_corrected(data["checks"])
+    if changes:
+        yield corrected, f"misspelled names are corrected: {', '.join(changes)}"
     sources = [program_source.planned_goals(data["simulation"]), stated_goals(data)]
     if is_confirmed(data["report"]) and not leaves_the_order_open(data["report"]):
         sources.reverse()

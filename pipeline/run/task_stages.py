@@ -96,10 +96,13 @@ def _understood(project: Project, text: str, understand: Callable[[str], Task]) 
     plain = object_words(project).without_display_names(text)
     try:
         return understand(plain)
-    except TaskError:
+    except TaskError as refused:
         if plain == text:
             raise
-    return understand(text)  # a display name may be part of what another object is called
+        try:
+            return understand(text)  # a display name may be part of what another object is called
+        except TaskError:
+            raise refused from None
 
 
 def _chosen(

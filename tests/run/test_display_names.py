@@ -16,7 +16,7 @@ from pipeline.project import STAGES, Project
 from pipeline.run import Services, perception_stages, run_stage
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.kit import Scene
-from pipeline.tasks import scene_to_json
+from pipeline.tasks import TaskError, scene_to_json
 from studio.sessions.wording import describe_decision
 
 
@@ -121,6 +121,16 @@ def test_a_sentence_may_call_an_object_by_its_display_name(twin, sentence, name)
     assert twin.task().goals == ("green_cube rests on blue_cube",)
     shown = object_words(twin).in_words(twin.task().instruction)
     assert shown.rstrip(".").lower() == f"put {name} on the blue cube".lower()
+
+
+def test_a_sentence_that_is_refused_says_why_and_not_that_a_given_name_is_unknown(twin):
+    ids = {p.name: p.segment_id for p in twin.scene().placements}
+    services = Services(DepthSegmenter(), PlannerModel(), Library(()), None, lambda: None)  # type: ignore[arg-type]
+    twin.decide("display_name", id=ids["green_cube"], name="Fritz")
+    for sentence, why in (("pour Fritz into the blue cube", "pour"), ("put Fritz into the blue cube", "no container")):
+        with pytest.raises(TaskError) as refused:
+            list(run_stage(twin, services, "task", sentence))
+        assert why in str(refused.value) and "fritz" not in str(refused.value).casefold()
 
 
 @given(

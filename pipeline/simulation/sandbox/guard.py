@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
+from pipeline.simulation.misspelled_names import misspelled_names
 from pipeline.simulation.program import CheckResult, Program
 
 ALLOWED_IMPORTS = ("kit", "math", "numpy")
@@ -133,7 +134,12 @@ def _simulation_findings(tree: ast.Module) -> Iterator[Finding]:
         yield build.lineno, "defines build with other arguments than (scene, seed)"
     if not any(isinstance(node, ast.Return) and node.value is not None for node in ast.walk(build)):
         yield build.lineno, "never returns the simulation it builds"
-    if not _has_call(tree, "goal"):
+    misspelled = [
+        (node.lineno, f"uses {ast.unparse(node)}, which there is not; is {name} meant?")
+        for node, name in misspelled_names(tree)
+    ]
+    yield from misspelled
+    if not (misspelled or _has_call(tree, "goal")):
         yield build.lineno, "sets no goal; call sim.goal(...) at least once"
     yield from _unreachable(tree)
 
