@@ -199,9 +199,11 @@ def _search_orientations(
 ) -> PoseFit:
     """Return the best fit in one size, over the orientations and heights that bring the top near the measured top."""
     surface = registration.load_surface(asset.mesh, asset.size * scale)
+    shows_inside = observed.description.attributes.shape == "bowl"
     options = sorted(
         (_top_error(surface, UP_ROTATIONS[up], z, observed), i, up, z)
         for i, up in enumerate(UP_ROTATIONS)
+        if not (shows_inside and up == "upside down")
         for z in heights
     )
     least = options[0][0]

@@ -29,7 +29,7 @@ LAYOUTS = 30
 DEMONSTRATIONS = 40
 """That a policy of the floating gripper begins with, as on the Learn page."""
 STEPS, MINUTES = 80_000, 7.0
-"""Most control steps of each subtask, and most time for all of them before measuring, where the oracle plans the rest."""
+"""Most control steps of each subtask, and most time for all before measuring, where the oracle plans the rest."""
 
 
 def add_to(command: argparse.ArgumentParser) -> None:

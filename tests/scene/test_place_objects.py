@@ -141,6 +141,13 @@ def test_poor_depth_does_not_reject_a_confident_match(library, tmp_path, score, 
     assert (placed.asset_id == "red_block") is accepted
 
 
+@pytest.mark.parametrize(("seen_as", "up"), [("box", -1), ("bowl", 1)])
+def test_a_bowl_whose_inside_is_seen_is_not_placed_upside_down(library, tmp_path, seen_as, up):
+    bowl = asset_placement(library, "teal_bowl", 1, (0.05, 0.02), side=np.array([0.0, 1.0, 0.0, 0.0]))
+    (placed,) = place_objects(make.inputs(make.scene(bowl), library, tmp_path, shape=seen_as)).placements
+    assert placed.world_from_object.rotation[2, 2] == pytest.approx(up, abs=0.01)
+
+
 def test_a_half_hidden_support_reaches_under_its_object(library, tmp_path):
     scene = make.scene(
         asset_placement(library, "blue_block", 1, (0.0, 0.0), 0.1),
