@@ -78,7 +78,7 @@ export function side(cards, object, option) {
   return html`<h3 class="title">${fullName(option)}
       ${option.score !== undefined && html`<span class="score">${Math.round(option.score * 100)} %</span>`}</h3>
     <div class="tags">${optionTags(object, option)}
-      ${isRejected && html`<span class="tag">${t("Closest (rejected)")}</span>`}
+      ${isRejected && html`<span class="tag">${t("Closest, no match")}</span>`}
       ${recolouredTag(object, option)}</div>
     ${
       scores.length

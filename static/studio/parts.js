@@ -80,6 +80,8 @@ export function ConfidenceBadge({ confidence, withWord = true }) {
     ${withWord ? `${glyph} ${text}` : glyph}</span>`;
 }
 
+const LIKELY_PERCENT = 10; // below it, what is closest is named in the title alone
+
 /** The calibrated confidence {score, level} of a match in its first candidate. Unlike the badge's, a probability. */
 export function MatchConfidence({ confidence: { score, level }, first }) {
   const [tone, glyph] = LEVELS[level],
@@ -89,5 +91,6 @@ export function MatchConfidence({ confidence: { score, level }, first }) {
       { first, percent },
     );
   return html`<span class=${classes("tag match-confidence", tone)} title=${title}>
-    ${glyph} ${t("{first} or its kind: {percent} %", { first, percent })}</span>`;
+    ${glyph} ${percent < LIKELY_PERCENT ? t("No asset matches") : t("{first} or its kind: {percent} %", { first, percent })}
+  </span>`;
 }

@@ -200,7 +200,7 @@ def test_the_card_tells_of_doubt_fragments_recolouring_and_rejected_candidates(c
     rejected = one["match"] | {"asset_id": None, "asset": None, "reason": "too small", "confidence": None}
     change(cards, 1, match=rejected | {"machine": rejected["machine"] | {"asset_id": None}})
     assets(page).first.click()
-    expect(tags).to_have_text("Closest (rejected)")
+    expect(tags).to_have_text("Closest, no match")
     expect(panel.locator(".source")).to_have_text("No match Too small.")
     page.get_by_role("button", name="Mark as not an object").click()
     expect(page.locator(".overview h3").nth(1)).to_have_text("Not objects")

@@ -3,6 +3,7 @@
 import textwrap
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -216,6 +217,12 @@ def test_no_attack_on_the_sandbox_is_a_reward_and_what_is_harmless_runs():
     for body in ("return log(-1.0)", "pass", "return 1.0 / 0.0", "return missing", "return (1.0, 2.0)[5]"):
         with pytest.raises(KitError, match=r"reward's code (fails|returned no finite number)"):
             compiled(function(body)).run(SimpleNamespace())
+
+
+def test_the_reward_in_the_manual_is_taken():
+    manual = (Path(__file__).parents[2] / "docs" / "learning.md").read_text(encoding="utf-8")
+    code = compiled(manual.partition("```python\n")[2].partition("```")[0])
+    assert (code.summary, code.objects) == ("Stand the bottle up", ("bottle",))
 
 
 def test_gen2sims_printed_reward_runs_as_it_is():
