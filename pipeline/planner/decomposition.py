@@ -23,7 +23,7 @@ Row = dict[str, Any]
 def decompose(data: Mapping[str, Any]) -> dict[str, list[Row]]:
     """Return {"subtasks": rows} for a question "decompose_task". Raises ModelError where no rule splits a goal."""
     assets = {asset["name"]: asset for asset in data["assets"]}
-    pushes = bool(PUSHES.search(str(data["task"].get("instruction", ""))))
+    pushes = asks_for_push(str(data["task"].get("instruction", "")))
     rows: list[Row] = []
     done: list[Goal] = []
     for stage in data["task"]["stages"]:
@@ -32,6 +32,11 @@ def decompose(data: Mapping[str, Any]) -> dict[str, list[Row]]:
             done.append(goal)
             rows += _named(_steps(goal, assets, pushes), rows, done)
     return {"subtasks": rows}
+
+
+def asks_for_push(instruction: str) -> bool:
+    """Whether a task's words ask for a push instead of a pick."""
+    return bool(PUSHES.search(instruction))
 
 
 def _steps(goal: Goal, assets: Mapping[str, Any], pushes: bool) -> Iterator[Row]:

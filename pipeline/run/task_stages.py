@@ -8,6 +8,7 @@ from pipeline.models import ModelError, StageCancelled, label_of
 from pipeline.models.stage_model import StageModel
 from pipeline.object_words import object_words
 from pipeline.planner import PlannerModel
+from pipeline.planner.decomposition import asks_for_push
 from pipeline.project import Project
 from pipeline.rehearsal import rehearse
 from pipeline.router import (
@@ -200,6 +201,9 @@ def _current_task(project: Project) -> Task:
     return task
 
 
+CARRIED = "the task asks for a push, and the oracle carried things: only where they end was checked"
+
+
 def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
     """Run the oracle on every seed of the best program and render a video. Raises TaskError, SandboxError."""
     best = project.best_round()
@@ -213,7 +217,8 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
             yield Progress("solution", f"seed {step.seed}: {outcome}", number, total, step)
         else:
             failed = next((check.message for check in best.report.checks if not check.passed), "")
-            step = replace(step, failed_check=failed or first_failure(best.report))
+            carried = CARRIED if step.solved and asks_for_push(best.task) else ""
+            step = replace(step, failed_check=failed or first_failure(best.report) or carried)
             with project.replacing_solution():
                 for share in write_solution(step, project.folder, services.camera):
                     yield Progress("solution", "rendering the video", round(100 * share), 100)

@@ -243,6 +243,19 @@ def test_a_solution_whose_program_fails_a_check_is_solved_nowhere_and_no_example
     assert "0 tasks with a solved seed" in report and not list(tmp_path.rglob("solved/*"))
 
 
+def test_a_push_that_the_oracle_carried_is_solved_nowhere(folder, tmp_path):
+    project, services = Project.open(folder), open_services(Settings(seeds=1, workspace=tmp_path))
+    best = project.best_round()
+    push = replace(best, number=best.number + 1, task="Push the red cube into the tray.")
+    write_round(push, folder)
+    project.decide("pin", round=push.number)
+    lines = [step.message for step in run_stage(project, services, "solution")]
+    project.close()
+    assert any("checks: the task asks for a push" in line for line in lines), lines
+    assert read_everywhere(folder, tmp_path)[0] == "doubtful"
+    assert not list(tmp_path.rglob("solved/*"))
+
+
 def test_a_project_of_an_older_version_or_with_an_edited_record_opens_without_evidence(folder):
     record = json.loads((folder / "project.json").read_text())
     kept = {name: value for name, value in record.items() if name not in ("doubtful", "evidence")}
