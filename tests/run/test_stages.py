@@ -31,7 +31,7 @@ from pipeline.run.placing_ahead import PlacingAhead
 from pipeline.run.task_stages import why_no_task
 from pipeline.segmentation import DepthSegmenter
 from pipeline.simulation.program import CheckResult
-from pipeline.tasks import TaskAnswer, TaskError, TasksAnswer
+from pipeline.tasks import TaskAnswer, TaskError, TasksAnswer, task_to_json
 from studio.batch.batch_file import BatchItem
 from studio.batch.report import batch_page, frame_report
 from studio.board.project_facts import read_facts
@@ -245,10 +245,9 @@ def test_a_solution_whose_program_fails_a_check_is_solved_nowhere_and_no_example
 
 def test_a_push_that_the_oracle_carried_is_solved_nowhere(folder, tmp_path):
     project, services = Project.open(folder), open_services(Settings(seeds=1, workspace=tmp_path))
-    best = project.best_round()
-    push = replace(best, number=best.number + 1, task="Push the red cube into the tray.")
-    write_round(push, folder)
-    project.decide("pin", round=push.number)
+    best, push = project.best_round(), replace(project.task(), instruction="Push the red cube aside.")
+    project.decide("task", **task_to_json(push))
+    write_round(replace(best, number=best.number + 1, task=push.instruction), folder)
     lines = [step.message for step in run_stage(project, services, "solution")]
     project.close()
     assert any("checks: the task asks for a push" in line for line in lines), lines
