@@ -8,8 +8,8 @@ from pathlib import Path
 
 import torch
 
-from pipeline.learning.demonstrations import Planned
-from pipeline.learning.environment import EpisodeRules, SubtaskEnv
+from pipeline.learning.demonstrations import Planned, rules_of
+from pipeline.learning.environment import SubtaskEnv
 from pipeline.learning.episodes import Acts, SubtaskEpisode, play_across, success_rate
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.learning_files import FOLDER, SubtaskFolder, subtask_folder
@@ -157,7 +157,7 @@ class TaskLearner:
 
     def _planned_success(self, subtask: Subtask, starts: TrainingStarts) -> float:
         """Return the share of the validation starts that the oracle solves."""
-        envs = starts.environments(subtask, self.layouts, starts.validation, EpisodeRules())
+        envs = starts.environments(subtask, self.layouts, starts.validation, rules_of(replace(subtask, way=PLAN)))
         planned = [
             episode
             for variant, env in envs.items()
@@ -238,7 +238,7 @@ class TaskLearner:
     def keep_end_states(self, subtask: Subtask, starts: TrainingStarts) -> SubtaskLearned:
         """Play the policy from its starts and keep the states in which it succeeds."""
         states = (*starts.training, *starts.validation)
-        envs = starts.environments(subtask, self.layouts, states, EpisodeRules())
+        envs = starts.environments(subtask, self.layouts, states, rules_of(subtask))
         folder, policies = self.folder(subtask), {variant: self.acting(subtask, env) for variant, env in envs.items()}
 
         def played(states: Sequence[StartState], explore: bool = False) -> Iterator[SubtaskEpisode]:

@@ -16,7 +16,7 @@ from pipeline.learning.episodes import Acts, SubtaskEpisode, finish
 from pipeline.learning.layouts import Layouts
 from pipeline.learning.pushing import STILL, is_push, push_action
 from pipeline.learning.start_states import StartState
-from pipeline.learning.subtask import Subtask
+from pipeline.learning.subtask import PLAN, Subtask
 from pipeline.learning.subtask_world import RATE, SubtaskWorld
 from pipeline.simulation.physics import UnstableError
 from pipeline.simulation.robots.oracle.oracle import act
@@ -121,6 +121,11 @@ def correct(
 def doubled_steps(rules: EpisodeRules) -> EpisodeRules:
     """Return rules by which an episode goes on as long again, for the oracle to finish what a policy began."""
     return replace(rules, steps=2 * rules.steps)
+
+
+def rules_of(subtask: Subtask) -> EpisodeRules:
+    """Return the rules of a subtask's episodes; what the oracle plans may take as long as a demonstration."""
+    return doubled_steps(EpisodeRules()) if subtask.way == PLAN else EpisodeRules()
 
 
 def _reset(env: SubtaskEnv, starts: Sequence[StartState], number: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from pipeline.learning.chain import TaskLearner
-from pipeline.learning.demonstrations import Planned
+from pipeline.learning.demonstrations import Planned, rules_of
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
 from pipeline.learning.episodes import Acts, SubtaskEpisode, finish, play, success_rate
 from pipeline.learning.judging.rollouts import rollout_of, write_rollouts
@@ -50,12 +50,11 @@ class Chain:
         self._learner = learner
         first = SubtaskWorld(learner.layouts, learner.subtasks[0])
         self._control = first.control
-        rules = EpisodeRules()
         self._envs, self._policies = [], []
         for number, subtask in enumerate(learner.subtasks):
             world = first if not number else SubtaskWorld(learner.layouts, subtask, self._control)
             start = StartState(0, world.snapshot().state)
-            env = SubtaskEnv(learner.layouts, subtask, (start,), rules, world)
+            env = SubtaskEnv(learner.layouts, subtask, (start,), rules_of(subtask), world)
             self._envs.append(env)
             self._policies.append((policy_of or learner.acting)(subtask, env))
 
