@@ -156,6 +156,7 @@ def learn(arguments: argparse.Namespace) -> int:
     require_packages("learn", "gymnasium", "stable_baselines3")
     from pipeline.learning.judging.evaluation import write_unfinished
     from pipeline.learning.judging.generated_checks import measure
+    from pipeline.learning.subtask import LearningError
     from pipeline.learning.variants import UNSEEN
     from pipeline.project import Project
     from pipeline.run.solved_examples import is_in_workspace, shared_folder
@@ -187,8 +188,13 @@ def learn(arguments: argparse.Namespace) -> int:
             _require_own_policies(learner)
         else:
             former = learner.subtasks
+            learner.chosen(arguments.subtask)
             try:
                 _train(learner, arguments, skills)
+            except LearningError as error:
+                _report(str(error))
+                write_unfinished(learner, learner.not_learned())
+                return DONE
             finally:
                 _keep_ways(project, former, learner.subtasks)
         if not arguments.evaluate and (missing := learner.not_learned()):

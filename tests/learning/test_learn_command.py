@@ -10,6 +10,8 @@ import pytest
 pytest.importorskip("stable_baselines3", reason='stable-baselines3 is missing: pip install "grs-studio[learn]"')
 
 from pipeline.learning import training
+from pipeline.learning.chain import TaskLearner
+from pipeline.learning.subtask import LearningError
 from pipeline.project import Project, ProjectError
 from pipeline.simulation import Program
 from pipeline.store import write_json
@@ -124,6 +126,14 @@ def test_as_typed_the_oracle_plans_the_rest_and_whoever_says_how_to_learn_gets_t
     given = parser(["learn"]).parse_args(["learn", "twin", *options.split()])
     complete(given)
     assert (given.plan, given.minutes, given.steps) == (plan, minutes, 10 if "--steps" in options else 80_000)
+
+
+def test_a_training_that_cannot_go_on_says_why_and_leaves_a_report_of_what_is_missing(twin, capsys, monkeypatch):
+    twins.write_solved(twin, TASK, Program(PROGRAM, ""))
+    monkeypatch.setattr(TaskLearner, "starts", Mock(side_effect=LearningError("reach never ended well enough")))
+    assert main(["learn", str(twin)]) == 0 and "reach never ended well enough" in capsys.readouterr().err
+    report = json.loads((twin / "learning" / "report.json").read_text())
+    assert report["missing"] == ["reach_red_cube", "pick_red_cube", "place_red_cube"]
 
 
 def test_steps_that_the_oracle_plans_are_an_edit_and_nothing_is_trained_for_them(twin, capsys, refused, monkeypatch):
