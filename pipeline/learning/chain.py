@@ -118,7 +118,7 @@ class TaskLearner:
         for number, subtask in enumerate(chosen):
             left = options.seconds - (time.monotonic() - begun)
             if options.plans_rest:
-                left = max(0.0, left / len(chosen[number:]))
+                left = max(0.0, left / max(1, sum(one.way == LEARN for one in chosen[number:])))
             elif left <= 0:
                 return
             yield TrainingProgress(subtask.name, 0, 0.0)  # to draw its layouts takes a while

@@ -217,7 +217,8 @@ def solution_stage(project: Project, services: Services) -> Iterator[Progress]:
             yield Progress("solution", f"seed {step.seed}: {outcome}", number, total, step)
         else:
             failed = next((check.message for check in best.report.checks if not check.passed), "")
-            carried = CARRIED if step.solved and asks_for_push(best.task) else ""
+            picks = step.shown is not None and any(event.get("verb") == "pick" for event in step.shown.events)
+            carried = CARRIED if step.solved and picks and asks_for_push(best.task) else ""
             step = replace(step, failed_check=failed or first_failure(best.report) or carried)
             with project.replacing_solution():
                 for share in write_solution(step, project.folder, services.camera):

@@ -1,6 +1,7 @@
 """Names of the kit that a program misspells: `sim.gaol`, `kit.onn`."""
 
 import ast
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 
@@ -28,10 +29,12 @@ def with_names_corrected(source: str) -> tuple[str, list[str]]:
         found = list(misspelled_names(ast.parse(source)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return source, []
-    lines, changes = source.splitlines(keepends=True), []
+    lines, changes = re.split(r"(?<=\n)|(?<=\r)(?!\n)", source), []  # as Python counts them
     for node, name in sorted(found, key=lambda one: (one[0].end_lineno or 0, one[0].end_col_offset or 0), reverse=True):
         row, end = (node.end_lineno or 1) - 1, node.end_col_offset or 0
         line = lines[row].encode()  # columns are counted in bytes
+        if not line[:end].endswith(node.attr.encode()):  # written with other characters that Python takes for these
+            continue
         lines[row] = (line[: end - len(node.attr.encode())] + name.encode() + line[end:]).decode()
         changes.append(f"{ast.unparse(node)} is {name}")
     return "".join(lines), changes[::-1]

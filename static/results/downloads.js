@@ -6,7 +6,7 @@ const NAME = /filename\*=utf-8''([^;]+)|filename="([^"]+)"/i;
 
 export class Downloads {
   running = signal(/** @type {Record<string, AbortController>} */ ({})); // by address
-  problem = signal("");
+  problem = signal({ address: "", text: "" }); // of the last one
 
   link({ address, label, isPrimary = false }) {
     const stop = this.running.value[address];
@@ -15,6 +15,7 @@ export class Downloads {
         <i class="spin" aria-hidden="true"></i> ${t("Writing… Stop")}</button>`;
     }
     const start = (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       this.fetch(address);
     };
@@ -22,21 +23,22 @@ export class Downloads {
       onclick=${start}>${label}</a>`;
   }
 
-  /** Why the last one failed. */
-  fault() {
-    return this.problem.value && html`<p class="fault" role="alert">${this.problem.value}</p>`;
+  /** Why the last one failed, if it was one of these formats. */
+  fault(formats) {
+    const { address, text } = this.problem.value;
+    return text && formats.some((one) => one.address === address) && html`<p class="fault" role="alert">${text}</p>`;
   }
 
   async fetch(address) {
     const stop = new AbortController();
-    this.problem.value = "";
+    this.problem.value = { address, text: "" };
     this.running.value = { ...this.running.value, [address]: stop };
     try {
       const answer = await fetch(address, { signal: stop.signal });
       if (!answer.ok) throw new Error(await answer.text());
       save(await answer.blob(), nameIn(answer) ?? address.split("/").pop());
     } catch (error) {
-      if (!stop.signal.aborted) this.problem.value = /** @type {Error} */ (error).message;
+      if (!stop.signal.aborted) this.problem.value = { address, text: /** @type {Error} */ (error).message };
     }
     const { [address]: _, ...others } = this.running.value;
     this.running.value = others;

@@ -19,7 +19,7 @@ export function exportBox({ exports, video: film, solved, failure }, chosen, dow
       chosen,
       downloads,
     )}
-    ${downloads.fault()}
+    ${downloads.fault(exports)}
     <p class="faint">
       ${
         exports.length

@@ -145,7 +145,7 @@ def complete(arguments: argparse.Namespace) -> None:
     if not (only_alone or any(how) or arguments.robot != GRIPPER):
         arguments.plan = ["rest"]
     if arguments.minutes is None:
-        arguments.minutes = MINUTES if "rest" in arguments.plan else float("inf")
+        arguments.minutes = MINUTES if "rest" in arguments.plan and not arguments.steps else float("inf")
     arguments.steps = arguments.steps or STEPS
     if arguments.demonstrations is None:
         arguments.demonstrations = 0 if arguments.skills or arguments.robot != GRIPPER else DEMONSTRATIONS

@@ -236,8 +236,11 @@ def _forwarded_hosts(connection: HTTPConnection) -> list[str]:
 def _opens_page(connection: HTTPConnection) -> bool:
     """Whether a person followed a link to the studio's page, or to a project of it."""
     mode, target = (connection.headers.get(f"sec-fetch-{name}") for name in ("mode", "dest"))
-    return (mode, target) == ("navigate", "document") and (
-        connection.scope["path"] == "/" or connection.scope["path"].startswith("/link/")
+    path, method = connection.scope["path"], connection.scope.get("method")
+    return (
+        method == "GET"
+        and (mode, target) == ("navigate", "document")
+        and (path in ("/", LOGIN) or path.startswith("/link/"))
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Form, HTTPException, Request
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
 from itsdangerous import BadData, URLSafeTimedSerializer
 from starlette.requests import HTTPConnection
 
@@ -128,8 +128,9 @@ def mount(app: FastAPI, logins: Logins, check: GuardedLogin) -> None:
         answer = RedirectResponse(f"{app.state.root_path}/", 303, NO_STORE)
         try:
             logins.log_out(answer, current_user.get())
-        except StudioError as error:
-            raise HTTPException(500, str(error)) from None
+        except (StudioError, OSError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            return PlainTextResponse(t("Logins cannot be ended: {why}", why=why), 500, NO_STORE)
         return answer
 
 

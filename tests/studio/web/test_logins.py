@@ -131,5 +131,9 @@ def test_a_person_comes_to_the_page_that_they_wanted_by_the_form_and_a_program_b
     answer = client.post("/login?project=x", data=ADA, headers=AS_FORM)
     assert (answer.status_code, answer.headers["location"]) == (303, "./?project=x")
     assert client.get("/").status_code == 200
+    of_mail = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    followed = TestClient(app, HERE).get("/?project=x", headers=of_mail)
+    assert followed.status_code == 200 and str(followed.url).endswith("/login?project=x")
+    assert TestClient(app, HERE).post("/login", data=ADA, headers=of_mail).status_code == 403
     program = TestClient(app, HERE)
     assert program.post("/login", data=ADA).json() == {"success": True} and program.get("/config").status_code == 200
