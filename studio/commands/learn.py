@@ -28,7 +28,7 @@ LAYOUTS = 30
 """Unseen layouts of an evaluation."""
 DEMONSTRATIONS = 40
 """That a policy of the floating gripper begins with, as on the Learn page."""
-STEPS, MINUTES = 80_000, 7.0
+STEPS, MINUTES = 80_000, 6.0
 """Most control steps of each subtask, and most time for all before measuring, where the oracle plans the rest."""
 
 

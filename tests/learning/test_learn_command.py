@@ -117,7 +117,7 @@ INF = float("inf")
 @pytest.mark.parametrize(
     ("options", "plan", "minutes"),
     [
-        ("", ["rest"], 7), ("--minutes 2 --variants 3", ["rest"], 2), ("--plan rest", ["rest"], 7),
+        ("", ["rest"], 6), ("--minutes 2 --variants 3", ["rest"], 2), ("--plan rest", ["rest"], 6),
         ("--plan none", ["none"], INF), ("--subtask reach", [], INF), ("--steps 10", [], INF), ("--skills", [], INF),
         ("--demonstrations 0", [], INF), ("--robot arm-suction", [], INF), ("--evaluate", [], INF),
     ],
