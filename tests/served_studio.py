@@ -22,7 +22,7 @@ def served(
     app, stale = build_app(services, workspace, *arguments), list[str]()
     with checked_views(stale.append), serving(behind(app)) as address:
         yield SimpleNamespace(app=app, address=address)
-    assert not stale
+    assert not stale, stale[0]
 
 
 @contextmanager

@@ -218,7 +218,7 @@ def bare_studio(workspace: Path, **services: Any) -> Iterator[BareStudio]:
     with checked_views(stale.append), serving(app) as address:
         yield BareStudio(workspace, f"{address}/", shell, views)
     opened.sandbox.close()
-    assert not stale
+    assert not stale, stale[0]
 
 
 def _add_routes(app: FastAPI, shell: Shell) -> None:

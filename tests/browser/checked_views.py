@@ -8,12 +8,14 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 from studio.pages.views import SKIPPED, KnownValues, View
+
+LOOKS = 4
 
 
 def same(one: Any, other: Any) -> bool:
@@ -28,6 +30,21 @@ def _read(view: View, session: Any) -> Any:
         return object()
 
 
+def _stale(view: View, session: Any, known: Callable[[], Any]) -> tuple[Any, Any] | None:
+    """Return the known and the newest value if they differ for as long as nothing that the view reads changes.
+
+    What changes just now may be in the memory or on the disk a moment before it is counted.
+    """
+    for _ in range(LOOKS):
+        while session.tasks:
+            time.sleep(0.01)
+        facts, old, new = _read(view, session), known(), view.value(session)
+        if same(old, new) or facts != _read(view, session):
+            return None
+        time.sleep(0.05)
+    return old, new
+
+
 @contextmanager
 def checked_views(tell: Callable[[str], object]) -> Iterator[None]:
     """Check the views of this process; call `tell` with a line for each that is stale."""
@@ -35,21 +52,15 @@ def checked_views(tell: Callable[[str], object]) -> Iterator[None]:
 
     @wraps(update)
     def checked(self: KnownValues, views: list[View], session: Any, report: Any) -> list[Any]:
-        before = [_read(view, session) for view in views]
         values = update(self, views, session, report)
-        for view, value, facts in zip(views, values, before, strict=True):
+        for view, value in zip(views, values, strict=True):
             if session is None or view.reads is None or value is SKIPPED:
                 continue
-            try:
-                newer = view.value(session)
-            except Exception:  # it is reported where it is computed for the page
-                continue
-            if same(newer, value):
-                continue
-            while session.tasks:  # whose result is there a moment before it is counted
-                time.sleep(0.01)
-            if facts == _read(view, session):
-                tell(f"{type(view.component).__name__} {view.component.elem_id}: {value} is now {newer}\n")
+            with suppress(Exception):  # it is reported where the view is computed for the page
+                if same(view.value(session), value):
+                    continue
+                if stale := _stale(view, session, lambda view=view: update(self, [view], session, report)[0]):
+                    tell(f"{type(view.component).__name__} {view.component.elem_id}: {stale[0]} is now {stale[1]}\n")
         return values
 
     KnownValues.update = checked  # type: ignore[method-assign]

@@ -136,4 +136,4 @@ def test_the_check_names_no_view_whose_facts_changed_while_it_was_computed_again
 
     with checked_views(stale.append):
         assert update(KnownValues(), desk, View(Plain(), make, (drawer,))) == ["shut"]
-    assert desk.computed == 2 and not stale
+    assert desk.computed > 2 and not stale
