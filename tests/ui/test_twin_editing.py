@@ -70,6 +70,8 @@ def test_a_dropped_frame_is_corrected_and_undone_and_outlives_a_kill(studio: Stu
     with page.expect_navigation(timeout=LONG):
         studio.start()  # the page comes back by itself, and sends what was done meanwhile
     expect(rows(page).first).to_contain_text("my thing", timeout=LONG)
+    page.reload()  # a page of the new studio, on which nothing is under way any more
+    expect(name).to_have_value("my thing", timeout=LONG)
     page.evaluate("studioChannel.then((channel) => channel.takeWidgets(null))")  # from now on no event of Gradio
     wait_until(page, lambda: not PAGE_LOGS[page].open_requests)
     page.evaluate("window.isSamePage = true")
