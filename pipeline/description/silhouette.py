@@ -7,7 +7,8 @@ from pipeline.description.shape_fit import PrimitiveFit
 from pipeline.frame import Frame, Support
 from pipeline.geometry import planar_rotation, transform
 
-CIRCLE = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+CIRCLE = np.exp(1j * np.linspace(0, 2 * np.pi, 48, endpoint=False))[:, None].view(float)
+"""Points on the unit circle, of shape (48, 2)."""
 IN_FRONT_M = 0.003
 """Metres by which what hides a primitive is nearer than its surface."""
 MIN_AGREEMENT = 0.8
@@ -23,7 +24,7 @@ def looks_like(frame: Frame, support: Support, mask: np.ndarray, fit: PrimitiveF
 def silhouette_agreement(frame: Frame, support: Support, mask: np.ndarray, fit: PrimitiveFit) -> float:
     """Return the overlap (IoU) of a mask (H, W) with a primitive's silhouette, where nothing hides the primitive.
 
-    `fit` is in the world of `support`.
+    `fit` is in the world of `support`. The result is in [0, 1]; 0 where a part of the primitive is behind the camera.
     """
     axes = np.eye(3)
     axes[:2, :2] = planar_rotation(fit.yaw)
@@ -53,11 +54,7 @@ def _outline(fit: PrimitiveFit) -> np.ndarray:
     half = fit.size / 2
     if fit.shape == "sphere":
         heights = np.linspace(-1, 1, 24)
-        rings = [np.column_stack([_circle() * np.sqrt(1 - z * z), np.full(len(CIRCLE), z)]) for z in heights]
+        rings = [np.column_stack([CIRCLE * np.sqrt(1 - z * z), np.full(len(CIRCLE), z)]) for z in heights]
         return np.concatenate(rings) * half
-    ground = _circle() if fit.shape in ("cylinder", "bowl") else np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
+    ground = CIRCLE if fit.shape in ("cylinder", "bowl") else np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
     return np.concatenate([np.column_stack([ground, np.full(len(ground), z)]) for z in (-1, 1)]) * half
-
-
-def _circle() -> np.ndarray:
-    return np.column_stack([np.cos(CIRCLE), np.sin(CIRCLE)])

@@ -201,7 +201,7 @@ def _current_task(project: Project) -> Task:
     return task
 
 
-CARRIED = "the task asks for a push, and the oracle carried things: only where they end was checked"
+CARRIED = "the task asks for a push, but the oracle picked things up"
 
 
 def solution_stage(project: Project, services: Services) -> Iterator[Progress]:

@@ -62,6 +62,22 @@ def add_to(command: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"imitate N demonstrations of the oracle first (default {DEMONSTRATIONS}); 0 learns by reward alone",
     )
+    _add_ways(command)
+    command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
+    command.add_argument(
+        "--ablation",
+        action="store_true",
+        help="learn the task with and without subtasks, shaping and demonstrations, with three seeds; table on stdout",
+    )
+    command.add_argument("--layouts", type=_positive, default=LAYOUTS, help="unseen layouts (default %(default)s)")
+    command.add_argument("--json", action="store_true", help="also print progress as JSON lines on stdout")
+    add_model(command)
+    add_unprotected(command)
+    command.set_defaults(execute=learn)
+
+
+def _add_ways(command: argparse.ArgumentParser) -> None:
+    """Add the options of what is learned from, with what, and by whom."""
     command.add_argument(
         "--variants",
         type=_positive,
@@ -94,17 +110,6 @@ def add_to(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="ask the model for a better reward of what was trained and does not succeed yet, and take it",
     )
-    command.add_argument("--evaluate", action="store_true", help="only measure success; JSON on stdout")
-    command.add_argument(
-        "--ablation",
-        action="store_true",
-        help="learn the task with and without subtasks, shaping and demonstrations, with three seeds; table on stdout",
-    )
-    command.add_argument("--layouts", type=_positive, default=LAYOUTS, help="unseen layouts (default %(default)s)")
-    command.add_argument("--json", action="store_true", help="also print progress as JSON lines on stdout")
-    add_model(command)
-    add_unprotected(command)
-    command.set_defaults(execute=learn)
 
 
 def _count(text: str) -> int:

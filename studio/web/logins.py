@@ -84,7 +84,7 @@ class Logins:
         return user, hmac.compare_digest(mark, self._mark(kept, user))
 
     def _mark(self, kept: _Kept, user: str) -> str:
-        """Return a text that changes when a person's logins are ended, and tells nothing about the password."""
+        """Return a text that changes when a person's logins end. Nobody can find the password from it."""
         text = f"{kept.ended.get(user, 0)} {self._credential_of(user)}"
         return hmac.digest(kept.key.encode(), text.encode("utf-8", "surrogatepass"), "sha256").hex()
 
