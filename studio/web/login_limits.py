@@ -97,7 +97,11 @@ class GuardedLogin:
         """Whether it is the user's password. Raises HTTPException for an attempt that has to wait."""
         address = current_address.get()
         if seconds := self._limits.wait(address, user):
-            wait = t("Too many attempts to log in. Try again in {n} seconds.", n=seconds)
+            wait = t(
+                "Too many attempts to log in. Try again in {n} second.|"
+                "Too many attempts to log in. Try again in {n} seconds.",
+                n=seconds,
+            )
             raise HTTPException(429, wait, {"retry-after": str(seconds)})
         if is_accepted := await self._accepts(user, password):
             self._limits.succeeded(address, user)
