@@ -11,6 +11,7 @@ export const REPEATABLE = ["decide"];
 const RETRY_MS = 500,
   LOST_MS = 3000, // without a connection, after which the page says so
   WIDGETS_MS = 4000, // after which an event of Gradio is taken for lost
+  GRADIO_LOST = "/gradio_api/app_id", // which Gradio asks for every 2 s once it has lost its connection
   DRAWN_MS = 60, // after something of Gradio's was drawn first; more is drawn in the same moment
   UNAUTHORISED = 401,
   GONE = 409, // the studio does not know the page yet, or was started again
@@ -44,8 +45,7 @@ let isStarted = false,
     project: "",
   },
   lostSince = null,
-  wasLost = false, // and Gradio has answered nothing since
-  lostAsks = 0, // events of Gradio that were not answered since
+  hasGradioLost = false, // its connection, after which it sends no event any more
   awaitsValues = false, // since the studio was started again
   wantsAll = false, // whether the next one sets all of its components
   askWidgets = null,
@@ -60,6 +60,9 @@ export function start(module, hasWidgets = true) {
   isGradios = hasWidgets;
   connect();
   setInterval(check, 500);
+  new PerformanceObserver((list) => {
+    hasGradioLost ||= list.getEntries().some(({ name }) => name.endsWith(GRADIO_LOST));
+  }).observe({ type: "resource" });
   return module;
 }
 
@@ -160,6 +163,7 @@ export function takeUpdate(
 ) {
   if (update.scripts && numbers.scripts !== update.scripts) return reload();
   if (update.studio && numbers.studio !== update.studio) beginAgain(numbers);
+  const wasLost = lostSince !== null;
   setLost(null);
   update = numbers;
   newNotices.value = [...newNotices.value, ...notices];
@@ -169,7 +173,7 @@ export function takeUpdate(
   }
   awaitsValues &&= numbers.shows !== shows;
   if (!awaitsValues) jobs.value = all;
-  if (wasLost && !asked && !allDue) refreshAll(); // its answer says that Gradio is there, too
+  if (wasLost && !asked && !allDue) refreshAll(); // if Gradio has lost its connection, it notices now
   refreshWidgets();
 }
 
@@ -198,13 +202,13 @@ export function takeJobs(all) {
 }
 
 function setLost(since) {
-  wasLost ||= since !== null;
   lostSince = since;
   if (since === null) isLost.value = false;
 }
 
 function check() {
   if (lostSince !== null && performance.now() - lostSince > LOST_MS) isLost.value = true;
+  if (hasGradioLost && update.number && lostSince === null && !outbox.length) return reload();
   sayShown();
   refreshWidgets();
 }
@@ -269,8 +273,6 @@ function refreshWidgets(all = false) {
   const isBehind = update.widgets > shown,
     isLost = asked && performance.now() - asked > WIDGETS_MS;
   if (!wantsAll && !isLost && (!isBehind || asked)) return;
-  // Of an event that fails as the connection is lost, Gradio does not recover
-  if (isLost && wasLost && !document.hidden && ++lostAsks > 1 && !outbox.length) return reload();
   askWidgets(language === "en" ? "refresh" : "translate", { shown, ask: ++asks, all: wantsAll || Boolean(asked) });
   asked = performance.now();
   wantsAll = false;
@@ -281,8 +283,6 @@ export function widgetsShown(value) {
   const opensNow = shown < update.opened && value.shown >= update.opened;
   shown = value.shown;
   if (value.ask === asks) asked = 0;
-  wasLost = false;
-  lostAsks = 0;
   if (opensNow) {
     openings.value++;
     refreshAll(); // Gradio loses the label of a tab that comes with what makes tabs visible

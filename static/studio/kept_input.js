@@ -7,10 +7,15 @@ const KEY = "studioKeptInput",
   WAIT_MS = 20_000, // for a project to open, and for its fields to be there
   STAYS = 5; // looks in a row that find a text still there: what a project opens with may come later
 const typed = new Map(); // text by the sign of its field
+let kept = []; // {place, text, looks} of the fields that are still to be filled
 
 document.addEventListener(
   "input",
-  (/** @type {any} */ { target: field }) => isField(field) && typed.set(placeOf(field), field.value),
+  (/** @type {any} */ { target: field, isTrusted: byPerson }) => {
+    if (!isField(field)) return;
+    typed.set(placeOf(field), field.value);
+    if (byPerson) kept = kept.filter(({ place }) => place !== placeOf(field));
+  },
   true,
 );
 
@@ -19,25 +24,27 @@ export function keepInput(project) {
   const sent = unanswered().filter(({ name }) => REPEATABLE.includes(name)),
     key = ({ id, name, data }) => JSON.stringify([id, name, data]), // a field sends by Enter and when it is left
     events = [...new Map(sent.map((one) => [key(one), one])).values()],
-    unsent = [...typed].filter(([place, text]) => fieldAt(place)?.value === text);
+    unsent = [...typed].filter(([place, text]) => fieldAt(place)?.value === text),
+    fields = unsent.map(([place, text]) => ({ place, text, looks: 0 }));
   try {
-    sessionStorage.setItem(KEY, JSON.stringify({ project, events, unsent }));
+    sessionStorage.setItem(KEY, JSON.stringify({ project, events, fields }));
   } catch {} // too much for the browser to keep
 }
 
 /** Sends what was kept for this project, and fills its fields, once. */
 export function takeUpInput(project) {
-  const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
-  if (!kept || kept.project !== project) return;
+  const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+  if (!stored || stored.project !== project) return;
   sessionStorage.removeItem(KEY);
-  for (const { id, name, data } of kept.events) send(id, name, data);
-  const until = performance.now() + WAIT_MS,
-    attempt = () => {
-      for (const one of kept.unsent) one[2] = fill(one[0], one[1]) ? (one[2] ?? 0) + 1 : 0;
-      kept.unsent = kept.unsent.filter(([, , looks]) => looks < STAYS);
-      if (kept.unsent.length && performance.now() < until) setTimeout(attempt, 200);
-    };
-  attempt();
+  for (const { id, name, data } of stored.events) send(id, name, data);
+  kept = stored.fields;
+  fillFields(performance.now() + WAIT_MS);
+}
+
+function fillFields(until) {
+  for (const one of kept) one.looks = fill(one) ? one.looks + 1 : 0;
+  kept = kept.filter(({ looks }) => looks < STAYS);
+  if (kept.length && performance.now() < until) setTimeout(() => fillFields(until), 200);
 }
 
 // Gradio numbers the elements of its HTML components anew each time.
@@ -47,7 +54,7 @@ const isField = (/** @type {any} */ element) => element.matches?.(FIELDS);
 const fieldAt = (place) => [...document.querySelectorAll(FIELDS)].find((one) => placeOf(one) === place);
 
 // Returns whether the field held the text already.
-function fill(place, text) {
+function fill({ place, text }) {
   const field = fieldAt(place);
   if (!field || field.value === text) return Boolean(field);
   Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), "value").set.call(field, text);

@@ -93,13 +93,13 @@ class ViewerContent:
             self._steer(view, request, record, _in_words(session.project, record, shown, view), session.replay.plays)
         return token
 
-    def views(self, session: Session) -> list[tuple[str, str]]:
-        """Return kind and token of each view of the session that is open.
+    def views(self, session: Session) -> list[tuple[str, str, bool]]:
+        """Return kind and token of each view that was opened for the session, and whether it is still open.
 
-        Others were closed for room, or because nobody watched them; they open again.
+        It may have been closed for room, or because nobody watched it; then it opens again, with another token.
         """
         known = list(self._open.items())
-        return [(kind, token) for (of, kind), (_, token) in known if of == session.token and token in self._views]
+        return [(kind, token, token in self._views) for (of, kind), (_, token) in known if of == session.token]
 
     def condition(self, session: Session) -> str:
         """Return the token of a replay of the condition that a person watches, "" if that is none.

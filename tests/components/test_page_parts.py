@@ -109,6 +109,23 @@ def test_the_focus_and_a_typed_text_stay_in_what_is_drawn_again(blank: Page):
     expect(blank.locator("[name=typed]")).to_have_value("text")
 
 
+def test_what_was_typed_before_a_reload_fills_its_field_but_not_over_what_a_person_types_since(blank: Page):
+    blank.evaluate("document.body.insertAdjacentHTML('beforeend', '<p id=notes><input id=one><input id=two></p>')")
+    one, two, module = blank.locator("#one"), blank.locator("#two"), "await import('/static/studio/kept_input.js')"
+    blank.evaluate(f"async () => {{ {module} }}")
+    for field in (one, two):
+        field.fill("before")
+    blank.evaluate(f"async () => ({module}).keepInput('p')")
+    for field in (one, two):
+        field.evaluate("field => (field.value = '')")
+    blank.evaluate(f"async () => ({module}).takeUpInput('p')")
+    expect(one).to_have_value("before")
+    two.fill("since")
+    one.evaluate("field => (field.value = 'as it opened')")
+    blank.clock.run_for(2000)
+    assert (one.input_value(), two.input_value()) == ("before", "since")
+
+
 def test_what_a_page_covers_is_out_of_reach_and_a_dialog_in_it_is_reached(blank: Page):
     blank.evaluate("""async () => {
       const box = (id, x, content = "") => `<div id="${id}" style="position:fixed;left:${x}px;width:100px;height:100px">

@@ -19,6 +19,13 @@ from browser.watched_page import PAGE_LOGS, wait_until
 from playwright.sync_api import Frame, Page, expect
 
 SCENE = "stack"
+WITHOUT_EVENTS_OF_GRADIO = """async () => {
+    const channel = await studioChannel;
+    if (!channel.isSettled()) return false;
+    channel.takeWidgets(null);
+    return true;
+}"""
+"""Lets the page send no event of Gradio any more, once none is under way: a kill during one needs a reload."""
 SAMPLE = Path(__file__).parents[2] / "sample_scenes" / SCENE
 
 
@@ -70,10 +77,8 @@ def test_a_dropped_frame_is_corrected_and_undone_and_outlives_a_kill(studio: Stu
     with page.expect_navigation(timeout=LONG):
         studio.start()  # the page comes back by itself, and sends what was done meanwhile
     expect(rows(page).first).to_contain_text("my thing", timeout=LONG)
-    page.reload()  # a page of the new studio, on which nothing is under way any more
     expect(name).to_have_value("my thing", timeout=LONG)
-    page.evaluate("studioChannel.then((channel) => channel.takeWidgets(null))")  # from now on no event of Gradio
-    wait_until(page, lambda: not PAGE_LOGS[page].open_requests)
+    wait_until(page, lambda: not PAGE_LOGS[page].open_requests and page.evaluate(WITHOUT_EVENTS_OF_GRADIO))
     page.evaluate("window.isSamePage = true")
     studio.kill()
     name.fill("your thing")

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from inspect import unwrap
+from types import SimpleNamespace
 from typing import Any
 
+import mujoco
 import pytest
 from browser.checked_views import checked_views
 
 from studio.accounts.roles import Role, current_role
 from studio.pages.views import SKIPPED, KnownValues, View
+from studio.scene.viewer_content import ViewerContent
 from studio.texts import current_language
+from studio.viewer.view_registry import ViewRegistry
 
 
 class Plain:
@@ -23,9 +27,11 @@ class Desk:
     """A session with a lamp and a drawer, and a view of the lamp that counts how often it is computed."""
 
     def __init__(self) -> None:
-        self.lamp, self.drawer, self.computed = "off", "shut", 0
+        self.token, self.lamp, self.drawer, self.computed = "desk", "off", "shut", 0
+        self.project = SimpleNamespace(active_decisions=lambda kind: [])
         self.on_close: list[Any] = []
         self.tasks: list[Any] = []
+        self.is_closed = False
 
     def show(self, session: Any) -> str:
         self.computed += 1
@@ -113,6 +119,18 @@ def test_a_session_that_is_closed_is_forgotten(desk: Desk):
     assert not len(known._known)
 
 
+def test_a_twin_whose_view_was_closed_for_room_opens_again(desk: Desk):
+    views, known, empty = ViewRegistry(capacity=1), KnownValues(), mujoco.MjModel.from_xml_string("<mujoco/>")
+    content = ViewerContent(views)
+    view = View(
+        Plain(), lambda session: content._view(session, "twin", "1", lambda: views.open(empty)), (content.views,)
+    )
+    for _ in range(3):
+        (token,) = update(known, desk, view)
+        assert token in views
+        views.open(empty)
+
+
 def test_the_check_of_the_browser_tests_names_a_view_that_reads_more_than_it_declares(desk: Desk):
     stale: list[str] = []
     honest, forgetful = (View(Plain(), lambda session: session.drawer, (fact,)) for fact in (drawer, lamp))
@@ -121,6 +139,8 @@ def test_the_check_of_the_browser_tests_names_a_view_that_reads_more_than_it_dec
         update(known, desk, honest, forgetful)
         desk.drawer = "open"
         assert update(known, desk, honest, forgetful) == ["open", "shut"]
+        desk.is_closed = True
+        assert update(known, desk, forgetful) == ["shut"]
     assert stale == ["Plain plain: shut is now open\n"]
 
 
