@@ -53,9 +53,15 @@ def oracle_path(layouts: Layouts, subtask: Subtask, start: StartState) -> np.nda
     for _ in act(world.physics, layout.stages):
         pass
     path = np.array([first, *world.physics.log.actions[1:]])
-    held = path[:, SUCTION] > 0.5
-    lowest = path[held, HEIGHT].min(initial=np.inf)
-    path[held & (path[:, HEIGHT] > lowest + CARRIED_M), HEIGHT] += HIGHER_M
+    return carried_higher(path)
+
+
+def carried_higher(path: np.ndarray) -> np.ndarray:
+    """Return a path of commands (T, 5) that carries each object higher, once it is clear of where it was grasped."""
+    path, held = path.copy(), path[:, SUCTION] > 0.5
+    for part in np.split(np.arange(len(path)), np.flatnonzero(np.diff(held)) + 1):
+        heights = path[part, HEIGHT]
+        path[part[held[part] & (heights > heights.min() + CARRIED_M)], HEIGHT] += HIGHER_M
     return path
 
 

@@ -120,6 +120,15 @@ def test_the_oracle_goes_on_from_where_a_policy_has_got_to_also_by_longer_steps(
     assert len(list(demonstrate_subtask(env, env.starts, np.random.default_rng(0)))) == 1
 
 
+def test_of_several_objects_each_is_carried_higher_than_where_it_was_grasped_itself():
+    heights = [0.3, 0.1, 0.2, 0.3, 0.3, 0.25, 0.35, 0.25, 0.3]  # one that lies low, then one that stands high
+    suction = [0, 1, 1, 1, 0, 1, 1, 1, 0]
+    path = np.zeros((9, 5))
+    path[:, 2], path[:, 4] = heights, suction
+    raised = np.round(demonstrations.carried_higher(path)[:, 2] - heights, 6)
+    assert raised.tolist() == [0, 0, 0.02, 0.02, 0, 0, 0.02, 0, 0]
+
+
 def test_the_oracle_does_not_go_up_first_from_just_above_an_object(bowl_task, bowl_subtasks, monkeypatch):
     """A policy does not remember that it has been up already, and would go up again and again."""
 
