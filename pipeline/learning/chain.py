@@ -1,7 +1,7 @@
 """Learns a task's subtasks in order, each from the end states of the former (Gen2Sim 3.3)."""
 
 import time
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
@@ -27,8 +27,14 @@ VALIDATED = 20
 """Starts of an evaluation during training."""
 END_STATES = 64
 """End states that are kept at least, for the next subtask."""
+PLANNED_STATES = 48
+"""Training starts from which the oracle plans: as many as the next subtask imitates, and some that fail."""
 EXPLORED_ROUNDS = 3
 """Rounds of exploring episodes that look for more end states where there are too few."""
+
+
+Playing = Callable[..., Iterator[SubtaskEpisode]]
+"""Yields the episodes from some start states, exploring or not."""
 
 
 def target_of(count: int) -> float:
@@ -125,8 +131,7 @@ class TaskLearner:
             starts = self.starts(replace(subtask, start=RESET) if options.from_reset else subtask)
             starts = replace(starts, demonstrations=options.demonstrations)
             if subtask.way == PLAN and subtask.name != WHOLE:
-                spread = starts.training[:: max(1, len(starts.training) // END_STATES)]  # also over the variants
-                yield self.keep_end_states(subtask, replace(starts, training=spread[:END_STATES]))
+                yield self.keep_end_states(subtask, starts)
                 continue
             training = self._options_for(subtask, options)
             training = replace(training, seconds=min(left, training.seconds))
@@ -140,11 +145,14 @@ class TaskLearner:
             if subtask.name == WHOLE:
                 continue
             best = self.folder(subtask).training().best
-            if options.plans_rest and best < options.training.target and self._planned_success(subtask, starts) > best:
-                self.plan({subtask.name, *(one.name for one in self.subtasks if one.way == PLAN)})
-                yield replace(self.keep_end_states(replace(subtask, way=PLAN), starts), by_policy=best)
-            else:
-                yield self.keep_end_states(subtask, starts)
+            if options.plans_rest and best < options.training.target:
+                planned = replace(subtask, way=PLAN)
+                validation = list(self._playing(planned, starts)(starts.validation))
+                if success_rate(validation) > best:
+                    self.plan({subtask.name, *(one.name for one in self.subtasks if one.way == PLAN)})
+                    yield replace(self.keep_end_states(planned, starts, validation), by_policy=best)
+                    continue
+            yield self.keep_end_states(subtask, starts)
 
     def plan(self, names: Collection[str]) -> None:
         """Let the oracle plan these subtasks, and policies learn the others."""
@@ -154,16 +162,6 @@ class TaskLearner:
 
         self.subtasks = choose(self.subtasks)
         self._worlds = tuple(replace(one, subtasks=choose(one.subtasks)) for one in self._worlds)
-
-    def _planned_success(self, subtask: Subtask, starts: TrainingStarts) -> float:
-        """Return the share of the validation starts that the oracle solves."""
-        envs = starts.environments(subtask, self.layouts, starts.validation, rules_of(replace(subtask, way=PLAN)))
-        planned = [
-            episode
-            for variant, env in envs.items()
-            for episode in play_across({variant: env}, Planned(env), starts.validation)
-        ]
-        return success_rate(planned)
 
     def _options_for(self, subtask: Subtask, chosen: ChainOptions) -> TrainingOptions:
         """Return the options of a subtask; the whole task gets the time and the steps of all its subtasks together.
@@ -235,13 +233,15 @@ class TaskLearner:
             self._settled[number, seeds] = tuple(states)
         return self._settled[number, seeds]
 
-    def keep_end_states(self, subtask: Subtask, starts: TrainingStarts) -> SubtaskLearned:
-        """Play the policy from its starts and keep the states in which it succeeds."""
-        states = (*starts.training, *starts.validation)
-        envs = starts.environments(subtask, self.layouts, states, rules_of(subtask))
-        folder, policies = self.folder(subtask), {variant: self.acting(subtask, env) for variant, env in envs.items()}
+    def _playing(self, subtask: Subtask, starts: TrainingStarts) -> Playing:
+        """Return a function that plays what acts in a subtask; the rest of the oracle's plans is kept for what follows.
 
-        def played(states: Sequence[StartState], explore: bool = False) -> Iterator[SubtaskEpisode]:
+        Raises LearningError for a subtask without a policy.
+        """
+        envs = starts.environments(subtask, self.layouts, (*starts.training, *starts.validation), rules_of(subtask))
+        policies = {variant: self.acting(subtask, env) for variant, env in envs.items()}
+
+        def play(states: Sequence[StartState], explore: bool = False) -> Iterator[SubtaskEpisode]:
             for variant, env in envs.items():
                 acting = policies[variant]
                 for episode in play_across({variant: env}, acting, states, explore):
@@ -249,14 +249,26 @@ class TaskLearner:
                         acting.keep_plan(episode)
                     yield episode
 
-        validation = list(played(starts.validation))
-        kept = [one.end for one in played(starts.training) if one.success]
+        return play
+
+    def keep_end_states(
+        self, subtask: Subtask, starts: TrainingStarts, validation: Sequence[SubtaskEpisode] = ()
+    ) -> SubtaskLearned:
+        """Play a subtask from its starts and keep the states in which it succeeds.
+
+        `validation` are the episodes from the validation starts, where they were played before.
+        """
+        play, training = self._playing(subtask, starts), starts.training
+        validation = validation or list(play(starts.validation))
+        if subtask.way == PLAN:
+            training = training[:: max(1, len(training) // PLANNED_STATES)][:PLANNED_STATES]  # also over the variants
+        kept = [one.end for one in play(training) if one.success]
         with torch.random.fork_rng(devices=()):
             torch.default_generator.manual_seed(0)  # a run that was interrupted explores the same
             for _ in range(EXPLORED_ROUNDS if subtask.way == LEARN else 0):
                 if 0 < len(kept) < END_STATES:
-                    more = played(starts.training, explore=True)
+                    more = play(training, explore=True)
                     kept += [one.end for one in more if one.success][: END_STATES - len(kept)]
         ends = [*kept, *(one.end for one in validation if one.success)]
-        write_states(folder.end_states, ends)
+        write_states(self.folder(subtask).end_states, ends)
         return SubtaskLearned(subtask.name, success_rate(validation), len(ends), subtask.way)
