@@ -26,15 +26,13 @@ TRAINING_LAYOUTS, VALIDATION_LAYOUTS = range(96), range(50_000, 50_024)
 VALIDATED = 20
 """Starts of an evaluation during training."""
 END_STATES = 64
-"""End states that are kept at least, for the next subtask."""
-PLANNED_STATES = 48
-"""Training starts from which the oracle plans: as many as the next subtask imitates, and some that fail."""
+"""End states that are looked for, for the next subtask: 40 to imitate, 20 to decide, and some that fail."""
 EXPLORED_ROUNDS = 3
 """Rounds of exploring episodes that look for more end states where there are too few."""
 
 
 Playing = Callable[..., Iterator[SubtaskEpisode]]
-"""Yields the episodes from some start states, exploring or not."""
+"""Called with start states, and whether to explore; yields the episode from each."""
 
 
 def target_of(count: int) -> float:
@@ -234,7 +232,7 @@ class TaskLearner:
         return self._settled[number, seeds]
 
     def _playing(self, subtask: Subtask, starts: TrainingStarts) -> Playing:
-        """Return a function that plays what acts in a subtask; the rest of the oracle's plans is kept for what follows.
+        """Return a function that plays episodes of a subtask. What is left of the oracle's plans serves the next ones.
 
         Raises LearningError for a subtask without a policy.
         """
@@ -261,7 +259,8 @@ class TaskLearner:
         play, training = self._playing(subtask, starts), starts.training
         validation = validation or list(play(starts.validation))
         if subtask.way == PLAN:
-            training = training[:: max(1, len(training) // PLANNED_STATES)][:PLANNED_STATES]  # also over the variants
+            count = min(len(training), END_STATES)
+            training = [training[number * len(training) // count] for number in range(count)]  # over all variants
         kept = [one.end for one in play(training) if one.success]
         with torch.random.fork_rng(devices=()):
             torch.default_generator.manual_seed(0)  # a run that was interrupted explores the same

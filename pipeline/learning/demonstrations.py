@@ -18,6 +18,8 @@ from pipeline.learning.pushing import STILL, is_push, push_action
 from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import PLAN, Subtask
 from pipeline.learning.subtask_world import RATE, SubtaskWorld
+from pipeline.simulation.goals.goal import Move
+from pipeline.simulation.goals.hand import HandNear, Held
 from pipeline.simulation.physics import UnstableError
 from pipeline.simulation.robots.oracle.oracle import act
 
@@ -25,8 +27,12 @@ SETTLED_STEPS = 15
 """Control steps that the hand waits at the end of the path, for everything to come to rest."""
 CARRIED_M, HIGHER_M = 0.05, 0.02
 """What is held higher than this above the grasp is carried higher still: subtasks lift higher than the oracle does."""
+LIFTED_M = 0.3
+"""How high the hand lifts what it puts back where it was: higher than any subtask asks."""
 PAUSE, ARRIVE = 4, 2
 """Control steps that the hand stands still where the suction is switched, and how many of them come before."""
+PLANNED_TIME = 4
+"""How many times as long a planned subtask may take as a learned one."""
 HEIGHT, SUCTION = 2, 4
 """Indices of height and suction among the floating gripper's commands x, y, z, yaw, suction."""
 
@@ -50,18 +56,40 @@ def oracle_path(layouts: Layouts, subtask: Subtask, start: StartState) -> np.nda
     world.data.ctrl[SUCTION] = float(bool(world.control.held))
     world.physics.record_instant()
     first = world.data.ctrl.copy()
+    if (lifted := _lifted_in_place(world)) is not None:
+        hand = world.physics.world.robot.hand(world.physics)
+        if not hand.pick(lifted, 0, {}):
+            hand.go(hand.tip + np.array([0, 0, LIFTED_M]))
+            hand.place(lifted)
     for _ in act(world.physics, layout.stages):
         pass
     path = np.array([first, *world.physics.log.actions[1:]])
     return carried_higher(path)
 
 
+def _lifted_in_place(world: SubtaskWorld) -> Move | None:
+    """Return the move that lifts what a subtask picks and puts it back, where its place is right already.
+
+    The oracle alone leaves such an object where it is.
+    """
+    success, state = world.subtask.success, world.physics.state()
+    picked = {goal.a for goal in success if isinstance(goal, Held) or (isinstance(goal, HandNear) and not goal.part)}
+    if len(picked) != 1 or world.control.held:
+        return None
+    (name,) = picked
+    about = [goal for goal in world.layout.goals if name in goal.objects]
+    if not about or not all(goal.met(state) for goal in about):
+        return None
+    return Move(name, state[name].position[:2], None, "place", "where it was", about[0])
+
+
 def carried_higher(path: np.ndarray) -> np.ndarray:
     """Return a path of commands (T, 5) that carries each object higher, once it is clear of where it was grasped."""
     path, held = path.copy(), path[:, SUCTION] > 0.5
-    for part in np.split(np.arange(len(path)), np.flatnonzero(np.diff(held)) + 1):
-        heights = path[part, HEIGHT]
-        path[part[held[part] & (heights > heights.min() + CARRIED_M)], HEIGHT] += HIGHER_M
+    for carry in np.split(np.arange(len(path)), np.flatnonzero(np.diff(held)) + 1):
+        heights = path[carry, HEIGHT]
+        grasped = heights[0] if carry[0] else heights.min()  # a path that begins with a full hand has no grasp
+        path[carry[held[carry] & (heights > grasped + CARRIED_M)], HEIGHT] += HIGHER_M
     return path
 
 
@@ -130,8 +158,9 @@ def doubled_steps(rules: EpisodeRules) -> EpisodeRules:
 
 
 def rules_of(subtask: Subtask) -> EpisodeRules:
-    """Return the rules of a subtask's episodes; what the oracle plans may take as long as a demonstration."""
-    return doubled_steps(EpisodeRules()) if subtask.way == PLAN else EpisodeRules()
+    """Return the rules of a subtask's episodes; what the oracle plans may move something out of the way first."""
+    rules = EpisodeRules()
+    return replace(rules, steps=PLANNED_TIME * rules.steps) if subtask.way == PLAN else rules
 
 
 def _reset(env: SubtaskEnv, starts: Sequence[StartState], number: int) -> np.ndarray:

@@ -12,6 +12,9 @@ const RETRY_MS = 500,
   LOST_MS = 3000, // without a connection, after which the page says so
   WIDGETS_MS = 4000, // after which an event of Gradio is taken for lost
   GRADIO_LOST = "/gradio_api/app_id", // which Gradio asks for every 2 s once it has lost its connection
+  LOST_ASKS = 4, // unanswered events in a row, after which it is taken for lost
+  RELOAD = "studioReloadedAt",
+  RELOAD_MS = 30_000, // between two reloads because of Gradio: what stops its events may stay
   DRAWN_MS = 60, // after something of Gradio's was drawn first; more is drawn in the same moment
   UNAUTHORISED = 401,
   GONE = 409, // the studio does not know the page yet, or was started again
@@ -45,7 +48,10 @@ let isStarted = false,
     project: "",
   },
   lostSince = null,
-  hasGradioLost = false, // its connection, after which it sends no event any more
+  isGradioLost = false, // Gradio has lost its connection, and sends no event any more
+  unansweredAsks = 0, // events of Gradio in a row
+  isLeaving = false, // the page is being loaded again
+  wasLost = false, // the connection, since the last update
   awaitsValues = false, // since the studio was started again
   wantsAll = false, // whether the next one sets all of its components
   askWidgets = null,
@@ -61,7 +67,7 @@ export function start(module, hasWidgets = true) {
   connect();
   setInterval(check, 500);
   new PerformanceObserver((list) => {
-    hasGradioLost ||= list.getEntries().some(({ name }) => name.endsWith(GRADIO_LOST));
+    isGradioLost ||= list.getEntries().some(({ name }) => name.endsWith(GRADIO_LOST));
   }).observe({ type: "resource" });
   return module;
 }
@@ -147,7 +153,16 @@ async function leaveIfLoggedOut() {
   if (account?.status === UNAUTHORISED) reload();
 }
 
+function reloadForGradio() {
+  const mayLeave = update.number && lostSince === null && !outbox.length && !document.hidden;
+  if (!mayLeave || Date.now() - Number(sessionStorage.getItem(RELOAD)) < RELOAD_MS) return;
+  sessionStorage.setItem(RELOAD, String(Date.now()));
+  reload();
+}
+
 function reload() {
+  if (isLeaving) return; // a second call would begin the first anew
+  isLeaving = true;
   reloads.value++;
   location.reload();
 }
@@ -163,7 +178,6 @@ export function takeUpdate(
 ) {
   if (update.scripts && numbers.scripts !== update.scripts) return reload();
   if (update.studio && numbers.studio !== update.studio) beginAgain(numbers);
-  const wasLost = lostSince !== null;
   setLost(null);
   update = numbers;
   newNotices.value = [...newNotices.value, ...notices];
@@ -174,6 +188,7 @@ export function takeUpdate(
   awaitsValues &&= numbers.shows !== shows;
   if (!awaitsValues) jobs.value = all;
   if (wasLost && !asked && !allDue) refreshAll(); // if Gradio has lost its connection, it notices now
+  wasLost = false;
   refreshWidgets();
 }
 
@@ -202,13 +217,14 @@ export function takeJobs(all) {
 }
 
 function setLost(since) {
+  wasLost ||= since !== null;
   lostSince = since;
   if (since === null) isLost.value = false;
 }
 
 function check() {
   if (lostSince !== null && performance.now() - lostSince > LOST_MS) isLost.value = true;
-  if (hasGradioLost && update.number && lostSince === null && !outbox.length) return reload();
+  if (isGradioLost || unansweredAsks >= LOST_ASKS) reloadForGradio();
   sayShown();
   refreshWidgets();
 }
@@ -273,6 +289,7 @@ function refreshWidgets(all = false) {
   const isBehind = update.widgets > shown,
     isLost = asked && performance.now() - asked > WIDGETS_MS;
   if (!wantsAll && !isLost && (!isBehind || asked)) return;
+  if (isLost) unansweredAsks++;
   askWidgets(language === "en" ? "refresh" : "translate", { shown, ask: ++asks, all: wantsAll || Boolean(asked) });
   asked = performance.now();
   wantsAll = false;
@@ -283,6 +300,7 @@ export function widgetsShown(value) {
   const opensNow = shown < update.opened && value.shown >= update.opened;
   shown = value.shown;
   if (value.ask === asks) asked = 0;
+  unansweredAsks = 0;
   if (opensNow) {
     openings.value++;
     refreshAll(); // Gradio loses the label of a tab that comes with what makes tabs visible

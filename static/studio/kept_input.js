@@ -21,24 +21,31 @@ document.addEventListener(
 
 /** Keeps what was typed, and what was decided and not answered, for when the page is loaded again. */
 export function keepInput(project) {
-  const sent = unanswered().filter(({ name }) => REPEATABLE.includes(name)),
+  const stored = storedFor(project), // by a page that was left before it could fill its fields
+    sent = unanswered().filter(({ name }) => REPEATABLE.includes(name)),
     key = ({ id, name, data }) => JSON.stringify([id, name, data]), // a field sends by Enter and when it is left
-    events = [...new Map(sent.map((one) => [key(one), one])).values()],
+    events = new Map([...(stored?.events ?? []), ...sent].map((one) => [key(one), one])),
     unsent = [...typed].filter(([place, text]) => fieldAt(place)?.value === text),
-    fields = unsent.map(([place, text]) => ({ place, text, looks: 0 }));
+    former = kept.map(({ place, text }) => [place, text]),
+    fields = new Map([...(stored?.fields ?? []), ...former, ...unsent]);
   try {
-    sessionStorage.setItem(KEY, JSON.stringify({ project, events, fields }));
+    sessionStorage.setItem(KEY, JSON.stringify({ project, events: [...events.values()], fields: [...fields] }));
   } catch {} // too much for the browser to keep
 }
 
 /** Sends what was kept for this project, and fills its fields, once. */
 export function takeUpInput(project) {
-  const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
-  if (!stored || stored.project !== project) return;
+  const stored = storedFor(project);
+  if (!stored) return;
   sessionStorage.removeItem(KEY);
   for (const { id, name, data } of stored.events) send(id, name, data);
-  kept = stored.fields;
+  kept = (stored.fields ?? []).map(([place, text]) => ({ place, text, looks: 0 }));
   fillFields(performance.now() + WAIT_MS);
+}
+
+function storedFor(project) {
+  const stored = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+  return stored?.project === project ? stored : null;
 }
 
 function fillFields(until) {

@@ -44,7 +44,8 @@ GRADIO_ROUTES = (
     "queue", "cancel", "reset", "component_server", "upload", "upload_progress", "info", "theme.css",
 )  # fmt: skip
 """Routes of Gradio that its page uses, besides the files that it was sent. The others fetch from other servers, start
-the queue again, write files or run events past the queue."""
+the queue again, write files or run events past the queue. By app_id Gradio's page would load itself again after a lost
+connection, without what was typed; static/studio/channel.js does that instead."""
 UPLOAD, LOGIN = f"{GRADIO}upload", "/login"
 UPLOAD_BYTES, BODY_BYTES, LOGIN_BYTES = 440 << 20, 32 << 20, 16 << 10
 """Largest bodies: of an upload, which may be one file of 400 MB; of any other request; of a login."""

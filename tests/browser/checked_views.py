@@ -38,7 +38,7 @@ def _stale(view: View, session: Any, known: Callable[[], Any]) -> tuple[Any, Any
     for _ in range(LOOKS):
         while session.tasks:
             time.sleep(0.01)
-        if session.is_closed:  # what it opens is closed at once, so that no two values are alike
+        if session.is_closed:  # what it opens is closed at once, so each look gives another value
             return None
         facts, old, new = _read(view, session), known(), view.value(session)
         if same(old, new) or facts != _read(view, session):
