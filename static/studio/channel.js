@@ -161,7 +161,7 @@ function reloadForGradio() {
 }
 
 function reload() {
-  if (isLeaving) return; // a second call would begin the first anew
+  if (isLeaving) return; // a second reload stops the first and begins again
   isLeaving = true;
   reloads.value++;
   location.reload();
