@@ -16,7 +16,6 @@ from bench.task_pairs import NAMES, set_pairs
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from pipeline.planner import PlannerModel
 from pipeline.project import Project
-from pipeline.router import write_program
 from pipeline.run.cut_off import doubtful_objects
 from pipeline.simulation import kit
 from pipeline.simulation.sandbox.sandbox import Sandbox
@@ -24,9 +23,10 @@ from pipeline.task_generation.budget import LearnerBudget
 from pipeline.task_generation.candidates import SceneFacts
 from pipeline.task_generation.curriculum import WORTH
 from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, run_id
+from pipeline.task_generation.programs import ProgramWriter
 from pipeline.task_generation.similarity import mean_distance, profile_of, similarity_matrix, vendi_score
 from pipeline.task_generation.task_files import KEPT, TriedTask, read_tried, start_folder
-from pipeline.task_generation.validity import measure_validity
+from pipeline.task_generation.validity import Validity, measure_validity
 from pipeline.variation import wilson
 
 Worths = dict[int, float | None]
@@ -42,7 +42,8 @@ def judged(folders: Sequence[Path], sandbox: Sandbox, planted, most: int) -> Ite
     scenes = [kit.Scene.load(folder) for folder in folders]
     for folder, cases in zip(folders, spread_over_kinds([list(planted(scene)) for scene in scenes], most), strict=True):
         for case in cases:
-            found = measure_validity(case.task, folder, sandbox)
+            written = ProgramWriter(PlannerModel()).write(case.task, folder, sandbox)
+            found = measure_validity(written.program, folder, sandbox) if written.program else Validity(written.reason)
             outcome = found.reason or f"valid {found.solved}/{found.layouts}"
             print(f"  {folder.name} [{case.why}] {case.task.instruction} -> {outcome}", flush=True)
             yield folder.name, bool(found.reason)
@@ -72,7 +73,8 @@ def kept_again(folder: Path, sandbox: Sandbox, count: int, work: Path) -> Iterat
             f"  {folder.name} level {tried.level} [{tried.state}] {tried.task.instruction} {tried.reason}", flush=True
         )
         if tried.state == KEPT:
-            found = measure_validity(tried.task, start_folder(copy, tried), sandbox, seeds=FRESH)
+            assert tried.program is not None, "a task without a program is not kept"
+            found = measure_validity(tried.program, start_folder(copy, tried), sandbox, seeds=FRESH)
             if found.reason:
                 print(f"    not again: {found.reason}")
             yield folder.name, not found.reason
@@ -85,8 +87,8 @@ def worths(folder: Path, sandbox: Sandbox, count: int, work: Path, budgets: Sequ
     copy, rows = generated(folder, sandbox, count, work)
     for tried in [row for row in rows if row.state == KEPT][:count]:
         start = start_folder(copy, tried)
-        program = write_program(tried.task, kit.Scene.load(start), PlannerModel())
-        found = {n: learn_briefly(tried.task, program, start, sandbox, LearnerBudget(n)) for n in budgets}
+        assert tried.program is not None, "a task without a program is not kept"
+        found = {n: learn_briefly(tried.task, tried.program, start, sandbox, LearnerBudget(n)) for n in budgets}
         words = ", ".join(
             f"{n}: {one.reason if one.success is None else f'{one.success:.0%}'} in {one.seconds:.0f} s"
             for n, one in found.items()

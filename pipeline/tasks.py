@@ -79,13 +79,20 @@ class TasksAnswer(BaseModel):
 
 
 @dataclass(frozen=True)
+class DroppedProposal:
+    """A proposal that is no task of the scene."""
+
+    task: Task
+    reason: str
+
+
+@dataclass(frozen=True)
 class Proposals:
-    """Proposed tasks, and the reason for each proposal that cannot be used."""
+    """Proposed tasks, and those proposals that cannot be used."""
 
     tasks: tuple[Task, ...]
     """Best first."""
-    dropped: tuple[str, ...] = ()
-    """One sentence for each dropped proposal, with its name."""
+    dropped: tuple[DroppedProposal, ...] = ()
 
 
 class UnderstoodAnswer(TaskAnswer):
@@ -132,9 +139,9 @@ def ask_for_proposals(
     data |= {"earlier_proposals": learned.splitlines()} if learned else {}
     answer = model.ask(Question("propose_tasks", {"scene": data, "count": count, **more}, TasksAnswer))
     answers = _checked(answer, TasksAnswer).tasks
-    dropped = tuple(reason for one in answers if (reason := _why_unusable(one, data)))
+    dropped = [DroppedProposal(_task(one, model.name), why) for one in answers if (why := _why_unusable(one, data))]
     tasks = tuple(_task(one, model.name) for one in answers if not _why_unusable(one, data))
-    return Proposals(tasks if more else tasks[:count], dropped)
+    return Proposals(tasks if more else tasks[:count], tuple(dropped))
 
 
 def understand_instruction(
@@ -158,7 +165,8 @@ def understand_instruction(
     if not answer.fits:
         raise TaskError(answer.reason or "this cannot be done with these objects", answer.instead, answer.works)
     if reason := _why_unusable(answer, data):
-        raise ModelError(f"the answer of {model.name} cannot be used: {reason}", str(answer))
+        name = _identifier(answer.name)
+        raise ModelError(f"the answer of {model.name} cannot be used: {name}: {reason}", str(answer))
     return replace(_task(answer, "human"), instruction=(answer.instruction if before else "") or " ".join(lines))
 
 
@@ -272,19 +280,13 @@ def _numbers(values: Any) -> list[Any]:
 
 
 def _why_unusable(answer: TaskAnswer, scene: Mapping[str, Any]) -> str:
-    """Return why an answer is no task of this scene, with its name; empty if it is one."""
+    """Return why an answer is no task of this scene; empty if it is one."""
     names = [o["name"] for o in scene["objects"]]
-    missing = [name for name in answer.objects if name not in names]
-    reason = (
-        f"there is no {listed(missing)} here"
-        if missing
-        else "it names no object"
-        if not answer.objects
-        else "it has no instruction"
-        if not answer.instruction.strip()
-        else ""
-    )
-    return reason and f"{_identifier(answer.name)}: {reason}"
+    if missing := [name for name in answer.objects if name not in names]:
+        return f"there is no {listed(missing)} here"
+    if not answer.objects:
+        return "it names no object"
+    return "" if answer.instruction.strip() else "it has no instruction"
 
 
 def _task(answer: TaskAnswer, source: str) -> Task:

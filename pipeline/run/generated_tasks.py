@@ -2,16 +2,19 @@
 
 from pipeline.models.stage_model import StageModel
 from pipeline.project import Project
+from pipeline.router import RouteContext
 from pipeline.router.solved_programs import read_solved
 from pipeline.run.cut_off import doubtful_objects
 from pipeline.run.scene_context import scene_context
 from pipeline.run.services import Services, allowed_services, project_robot, tracing_model
-from pipeline.run.solved_examples import solved_folder
+from pipeline.run.solved_examples import solved_examples, solved_folder
 from pipeline.simulation import kit
 from pipeline.simulation.graspability import why_not_picked
 from pipeline.task_generation.candidates import SceneFacts
 from pipeline.task_generation.generate import GenerationInputs, SolvedTask
+from pipeline.task_generation.programs import ProgramWriter
 from pipeline.task_generation.task_files import TaskGenerationError
+from pipeline.tasks import Task
 
 
 def generation_inputs(project: Project, services: Services) -> GenerationInputs:
@@ -25,10 +28,16 @@ def generation_inputs(project: Project, services: Services) -> GenerationInputs:
     services = allowed_services(project, services)
     scene, robot = kit.Scene.load(project.folder), project_robot(project, services)
     context = scene_context(project, services)
-    model = StageModel(tracing_model(project, services), "propose_tasks", context)
+    traced = tracing_model(project, services)
+    model, writer = (StageModel(traced, kind, context) for kind in ("propose_tasks", "write_program"))
     facts = SceneFacts(context.notes, why_not_picked(scene, robot), doubtful_objects(project, scene))
     solved = _solved_tasks(project, services)
-    return GenerationInputs(project.folder, services.library, model, services.sandbox, facts, robot, solved)
+
+    def told(task: Task) -> RouteContext:
+        return RouteContext(context.notes, solved_examples(project, services, task), facts.doubtful)
+
+    programs = ProgramWriter(writer, told)
+    return GenerationInputs(project.folder, services.library, model, services.sandbox, facts, robot, solved, programs)
 
 
 def movable_objects(project: Project) -> tuple[str, ...]:

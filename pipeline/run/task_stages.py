@@ -150,8 +150,8 @@ def _proposals(
             raise
         yield Progress("task", f"no proposals: {error}")
         answered = Proposals(project.tasks() or ())
-    for reason in answered.dropped:
-        yield Progress("task", f"proposal left out: {reason}")
+    for one in answered.dropped:
+        yield Progress("task", f"proposal left out: {one.task.name}: {one.reason}")
     if answered.dropped and not answered.tasks:
         yield Progress("task", f"no proposal of {model.name} can be used; the offline rules propose tasks instead")
         answered = ask_for_proposals(scene, PlannerModel(), notes=facts.notes, doubtful=facts.doubtful)

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 
-from pipeline.models import Model, ModelError
+from pipeline.models import Model, ModelError, StageCancelled
+from pipeline.models.model import has_language
 from pipeline.planner import PlannerModel
 from pipeline.planner.plans import why_infeasible
 from pipeline.planner.scene_objects import scene_objects
@@ -15,7 +16,7 @@ from pipeline.store import digest
 from pipeline.task_generation.demands import Demands, demands
 from pipeline.task_generation.similarity import TaskProfile, profile_of
 from pipeline.task_generation.starts import Start
-from pipeline.tasks import Task, ask_for_proposals, scene_to_json
+from pipeline.tasks import DroppedProposal, Task, ask_for_proposals, scene_to_json
 
 JOINING = ("First {}, then {}.", "First {}, then {}, and finally {}.")
 
@@ -29,6 +30,8 @@ class TaskCandidate:
     demands: Demands | None
     """None for goals that only a model can read."""
     profile: TaskProfile
+    flaw: str = ""
+    """Why it is no task of the start, so that it is not tried; empty if it is one."""
 
     @property
     def key(self) -> str:
@@ -48,16 +51,27 @@ class SceneFacts:
     """Why no task is about it: its size and place are a guess, or it stands beyond the table."""
 
 
-def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "") -> tuple[TaskCandidate, ...]:
-    """Return the tasks that a start offers.
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """What a start offers."""
+
+    tasks: tuple[TaskCandidate, ...]
+    failure: str = ""
+    """Why the language model proposed nothing; empty if it did or was not asked."""
+
+
+def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "") -> Candidates:
+    """Return the tasks that a start offers: the language model's, if one is in use, then those of the rules.
 
     A language model is told what was learned of the tasks before. If it fails, the offline rules propose alone.
-    Raises KitError for a start that cannot be read.
+    Raises KitError for a start that cannot be read, StageCancelled.
     """
     scene = kit.Scene.load(start.folder)
     doubtful = {**facts.doubtful, **dict.fromkeys(start.distractors, "it is a distractor")}
-    single: list[Task] = []
-    for asked in dict.fromkeys((model, PlannerModel()) if model.name != PlannerModel.name else (model,)):
+    usable: list[Task] = []
+    dropped: list[DroppedProposal] = []
+    failure = ""
+    for asked in dict.fromkeys((model, PlannerModel()) if has_language(model) else (model,)):
         try:
             found = ask_for_proposals(
                 # Most tasks that a model is asked for on one start
@@ -70,25 +84,26 @@ def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "")
                 alternatives=True,
                 learned=learned,
             )
-            single += found.tasks
-        except ModelError:
-            continue
+        except StageCancelled:
+            raise
+        except ModelError as error:
+            failure = f"{asked.name} proposed nothing: {error}"
+        else:
+            usable += found.tasks
+            dropped += found.dropped
     data = scene_to_json(scene)
     known = {one.name: one for one in scene_objects(data)}
     categories = {name: one.category or one.shape for name, one in known.items()}
-    tasks = [*single, *_sequences(single, data)]
-    if start.brought:  # what uses none of the brought objects is proposed on the start without them
-        tasks = [task for task in tasks if set(task.objects) & set(start.brought)]
+    tasks = [*usable, *_sequences(usable, data)]
+    if start.brought:  # what the rules propose without the brought objects, they propose on the start without them
+        tasks = [one for one in tasks if one.source != PlannerModel.name or set(one.objects) & set(start.brought)]
     unique = {(task.instruction, task.goals): task for task in reversed(tasks)}
-    return tuple(
-        TaskCandidate(
-            task,
-            start,
-            demands(task.planned, known) if task.planned else None,
-            profile_of(task, categories),
-        )
+    offered = [
+        TaskCandidate(task, start, demands(task.planned, known) if task.planned else None, profile_of(task, categories))
         for task in reversed(unique.values())
-    )
+    ]
+    offered += [TaskCandidate(one.task, start, None, profile_of(one.task, categories), one.reason) for one in dropped]
+    return Candidates(tuple(offered), failure)
 
 
 def _sequences(tasks: Sequence[Task], scene: Mapping) -> Iterator[Task]:

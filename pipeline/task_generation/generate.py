@@ -1,11 +1,13 @@
 """The loop: propose a task, measure it, keep or drop it, and tell the next proposals what was learned (RoboGen)."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pipeline.assets import Library
-from pipeline.models import Model
+from pipeline.models import Model, StageCancelled
+from pipeline.planner import PlannerModel
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation import kit
 from pipeline.simulation.sandbox.runner import ProgramRunner
@@ -14,6 +16,7 @@ from pipeline.task_generation.budget import MAX_DEMONSTRATIONS, NOT_ASKED, Learn
 from pipeline.task_generation.candidates import SceneFacts, TaskCandidate, candidates
 from pipeline.task_generation.curriculum import WORTH, TriedOutcome, choose, measured_so_far, next_level
 from pipeline.task_generation.demands import LEVELS
+from pipeline.task_generation.programs import ProgramWriter, WrittenProgram
 from pipeline.task_generation.similarity import profile_of, repeats, similarity
 from pipeline.task_generation.starts import StartMaker
 from pipeline.task_generation.task_files import (
@@ -53,6 +56,7 @@ class GenerationInputs:
     robot: str = "gripper"
     solved: tuple[SolvedTask, ...] = ()
     """What new tasks should differ from."""
+    writer: ProgramWriter = field(default_factory=lambda: ProgramWriter(PlannerModel()))
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,8 @@ class Generated:
     message: str
     tried: TriedTask | None = None
     """None while it is measured."""
+    is_notice: bool = False
+    """Whether the message says what did not work as asked, and is for a person to keep."""
 
 
 @dataclass(eq=False)
@@ -91,7 +97,8 @@ def run_id(inputs: GenerationInputs, options: GenerationOptions) -> str:
     """Return a hash of all that the tried tasks depend on, but for how many are wanted."""
     scene = (Path(inputs.project_dir) / "scene.json").read_text("utf-8")
     library = inputs.library.digest if inputs.library is not None else ""
-    about = [options.level, options.seed, options.demonstrations, inputs.model.name, inputs.robot]
+    models = inputs.model.name, inputs.writer.model.name
+    about = [options.level, options.seed, options.demonstrations, *models, inputs.robot]
     return digest("generated tasks", scene, library, *about)[:12]
 
 
@@ -133,33 +140,56 @@ class _Generation:
         self._maker = StartMaker(inputs.project_dir, scene, inputs.library, options.seed, folder)
         self._pools = {level: _Pool() for level in LEVELS}
         self._known = [(one.task, profile_of(one.task, one.categories)) for one in inputs.solved]
+        self._notices: dict[str, bool] = {}
+        """What did not work as asked, in order, and whether it was told."""
 
     @property
     def _kept(self) -> list[TriedTask]:
         return [one for one in self._tried if one.state == KEPT]
 
     def run(self, stopped: Callable[[], bool]) -> Generator[Generated, None, list[TriedTask]]:
+        with suppress(StageCancelled):  # stopped within a question to a model
+            yield from self._try_candidates(stopped)
+        return self._tried
+
+    def _try_candidates(self, stopped: Callable[[], bool]) -> Iterator[Generated]:
         wanted = self._options.count
         # Tasks that are tried at most, for each that is wanted
         while len(self._kept) < wanted and len(self._tried) < 6 * wanted:
             if stopped() and not self._recorded:
                 break
             candidate = self._next()
+            yield from self._told()
             if candidate is None:
                 yield self._progress("no further task differs from those that were tried")
                 break
             if self._recorded:
                 self._meet_again(candidate)
                 continue
+            if candidate.flaw:
+                yield self._record(self._row(candidate, REJECTED, candidate.flaw))
+                continue
             if (repeat := self._repeat(candidate)) is not None:
                 yield self._record(self._row(candidate, REPEATED, f"repeats: {repeat.instruction}"))
                 continue
             yield self._progress(candidate.task.instruction)
-            tried = self._measured(candidate, stopped)
+            written = self._inputs.writer.write(candidate.task, candidate.start.folder, self._inputs.sandbox)
+            if written.model_failure:
+                rules = "the rules wrote instead" if written.program else "the task is left out"
+                self._notices.setdefault(f"{candidate.task.instruction} {written.model_failure}; {rules}", False)
+                yield from self._told()
+                if written.program is None and not written.reason:
+                    continue
+            tried = self._measured(candidate, written, stopped)
             if tried is None:
                 break
             yield self._record(tried)
-        return self._tried
+
+    def _told(self) -> Iterator[Generated]:
+        """Yield the notices that were not told yet."""
+        for message in [message for message, was_told in self._notices.items() if not was_told]:
+            self._notices[message] = True
+            yield replace(self._progress(message), is_notice=True)
 
     def _next(self) -> TaskCandidate | None:
         """Return the candidate to try next; None if there is none."""
@@ -177,7 +207,9 @@ class _Generation:
                 if pool.starts > 1 and not start.brought:
                     continue
                 found = candidates(start, self._inputs.model, self._inputs.facts, measured_so_far(outcomes))
-                pool.left += [one for one in found if one.demands is None or one.demands.level == level]
+                pool.left += [one for one in found.tasks if one.demands is None or one.demands.level == level]
+                if found.failure:
+                    self._notices.setdefault(f"{found.failure}; the rules propose alone", False)
             if left := self._untried(pool):
                 chosen = choose(left, outcomes, [one for _, one in self._known])
                 pool.left.remove(chosen)
@@ -199,20 +231,25 @@ class _Generation:
         """Return a kept or solved task that a candidate repeats; None if it is new."""
         return next((task for task, one in self._known if repeats(one, candidate.profile)), None)
 
-    def _measured(self, candidate: TaskCandidate, stopped: Callable[[], bool]) -> TriedTask | None:
-        """Return what is measured of a candidate; None if stopped meanwhile."""
-        inputs, options = self._inputs, self._options
-        found = measure_validity(candidate.task, candidate.start.folder, inputs.sandbox, inputs.robot)
+    def _measured(
+        self, candidate: TaskCandidate, written: WrittenProgram, stopped: Callable[[], bool]
+    ) -> TriedTask | None:
+        """Return what is measured of a candidate by its program; None if stopped meanwhile."""
+        inputs, options, program = self._inputs, self._options, written.program
+        if written.reason or program is None:
+            row = self._row(candidate, REJECTED, written.reason)
+            return replace(row, program=program, rounds=written.rounds)
+        found = measure_validity(program, candidate.start.folder, inputs.sandbox, inputs.robot)
         row = self._row(candidate, REJECTED if found.reason else KEPT, found.reason, found)
+        row = replace(row, program=program, rounds=written.rounds)
         if found.reason:
             return row
         if not options.demonstrations:
             return replace(row, worth_reason=NOT_ASKED)
         from pipeline.task_generation.worth import learn_briefly  # needs the extra "learn"
 
-        assert found.program is not None
         budget = LearnerBudget(options.demonstrations, options.seed)
-        learned = learn_briefly(candidate.task, found.program, candidate.start.folder, inputs.sandbox, budget, stopped)
+        learned = learn_briefly(candidate.task, program, candidate.start.folder, inputs.sandbox, budget, stopped)
         if learned is None:
             return None
         row = replace(

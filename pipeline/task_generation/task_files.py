@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from pipeline.errors import StudioError, reason_of
+from pipeline.simulation.program import Program
 from pipeline.store import append_lines, parse_json
 from pipeline.task_generation.demands import Demands
 from pipeline.tasks import Task, task_from_json, task_to_json
@@ -63,6 +64,10 @@ class TriedTask:
     """1 - the similarity to the nearest kept or solved task."""
     nearest: str = ""
     """Instruction of that task."""
+    program: Program | None = None
+    """That it was measured by, or the last that did not pass; None if none was written, or by an earlier version."""
+    rounds: int = 0
+    """Rounds in which a language model wrote and repaired it; 0 for the rules."""
 
     @property
     def success(self) -> float:

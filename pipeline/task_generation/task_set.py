@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +96,8 @@ def task_row(one: TriedTask) -> dict[str, Any]:
         "difficulty": one.difficulty,
         "novelty": one.novelty,
         "nearest": one.nearest,
+        "program": one.program and asdict(one.program),
+        "rounds": one.rounds,
     }  # fmt: skip
 
 

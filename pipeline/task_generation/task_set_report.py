@@ -14,8 +14,8 @@ plot && plot.on("plotly_click", event => {
   if (task) { task.open = true; task.scrollIntoView({block: "center"}); }
 });
 """
-COLOURS = {1: "#2f6f9f", 2: "#5b7f3a", 3: "#b4532a"}
-SYMBOLS = {1: "circle", 2: "square", 3: "diamond"}
+COLOURS = {None: "#777777", 1: "#2f6f9f", 2: "#5b7f3a", 3: "#b4532a"}
+SYMBOLS = {None: "circle-open", 1: "circle", 2: "square", 3: "diamond"}
 AXES = {"difficulty": "Difficulty as measured", "novelty": "Novelty"}
 
 
@@ -87,9 +87,21 @@ def _task(one: Mapping[str, Any]) -> Folded:
         f"{100 * demanded.get('slack', 0):.1f} cm slack, {demanded.get('bystanders', '?')} other objects",
         "Brought": ", ".join(start["brought"]) or "nothing",
         "Distractors": ", ".join(start["distractors"]) or "none",
-        "Source": one["source"],
+        "Proposed": f"by {one['source']}",
+        "Program": _written_by(one),
     }
-    return Folded(f"task-{one['id']}", one["instruction"], [Facts(facts)], f"level {one['level']}")
+    return Folded(f"task-{one['id']}", one["instruction"], [Facts(facts)], _level_name(one["level"]).lower())
+
+
+def _level_name(level: int | None) -> str:
+    return f"Level {level}" if level else "Level not known"
+
+
+def _written_by(one: Mapping[str, Any]) -> str:
+    if not one["program"]:
+        return "not kept"
+    count = one["rounds"]
+    return f"by {one['program']['source']}" + (f", in {count} round{'s' * (count > 1)}" if count else "")
 
 
 def task_map(tasks: Sequence[Mapping[str, Any]], dark: bool = False) -> Any:
@@ -97,13 +109,13 @@ def task_map(tasks: Sequence[Mapping[str, Any]], dark: bool = False) -> Any:
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    for level in sorted({one["level"] for one in tasks if one["level"]}):
+    for level in sorted({one["level"] for one in tasks}, key=lambda level: level or 0):
         own = [one for one in tasks if one["level"] == level]
         figure.add_scatter(
             x=[one["difficulty"] for one in own],
             y=[one["novelty"] for one in own],
             mode="markers",
-            name=f"Level {level}",
+            name=_level_name(level),
             customdata=[[one["id"], wrapped(one["instruction"])] for one in own],
             marker={"color": COLOURS[level], "symbol": SYMBOLS[level], "size": 11, "opacity": 0.85},
             hovertemplate="%{customdata[1]}<extra></extra>",

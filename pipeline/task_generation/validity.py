@@ -7,9 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.models import ModelError
-from pipeline.planner import PlannerModel
-from pipeline.router import write_program
 from pipeline.simulation import kit
 from pipeline.simulation.goals.stages import lasting
 from pipeline.simulation.physics import Physics, UnstableError
@@ -19,7 +16,6 @@ from pipeline.simulation.sandbox.runner import ProgramRunner
 from pipeline.simulation.state import State
 from pipeline.solving import Attempt, solve
 from pipeline.task_generation.task_files import TaskGenerationError
-from pipeline.tasks import Task
 
 NEW_LAYOUTS = tuple(range(4001, 4009))
 """Seeds of the layouts on which tasks are measured."""
@@ -45,7 +41,6 @@ class Validity:
     """Mean simulated time of a solved rollout."""
     actions: float = 0.0
     """Mean number of grasps and releases of a solved rollout."""
-    program: Program | None = None
 
     @property
     def success(self) -> float:
@@ -59,34 +54,30 @@ class Validity:
 
 
 def measure_validity(
-    task: Task, folder: Path, sandbox: ProgramRunner, robot: str = "gripper", seeds: Sequence[int] = NEW_LAYOUTS
+    program: Program, folder: Path, sandbox: ProgramRunner, robot: str = "gripper", seeds: Sequence[int] = NEW_LAYOUTS
 ) -> Validity:
-    """Return what is measured of a task on a start's folder. Raises SandboxError.
+    """Return what is measured of a task by its program, on a start's folder. Raises SandboxError.
 
     A task is valid if the robot solves at least half of the new layouts, the goals do not hold in the photographed one,
     and do not come true there while the robot does nothing.
     """
     try:
-        program = write_program(task, kit.Scene.load(folder), PlannerModel())
-    except ModelError as error:
-        return Validity(f"no program can be written: {error}")
-    try:
         # Seed of the layout of the photograph
         if held := _happens_by_itself(program, folder, sandbox, (0,))[0]:
-            return Validity(f"{held} as photographed", program=program)
+            return Validity(f"{held} as photographed")
         counted, happened = _layouts_for_robot(program, folder, sandbox, seeds)
     except (kit.KitError, UnstableError, TaskGenerationError) as error:
-        return Validity(f"its layouts cannot be built: {error}", program=program)
+        return Validity(f"its layouts cannot be built: {error}")
     held = len(happened)
     if len(counted) < len(seeds):
         reason = happened[0] if happened else "the goals hold at the start"
-        return Validity(f"{reason} in {held} of {held + len(counted)} layouts", held=held, program=program)
+        return Validity(f"{reason} in {held} of {held + len(counted)} layouts", held=held)
     needed, attempts = (len(seeds) + 1) // 2, []
     for step in solve(program, folder, sandbox, counted, robot):
         attempts += [step] if isinstance(step, Attempt) else []
         if len(counted) - sum(not one.solved for one in attempts) < needed:  # half is out of reach
             break
-    return _validity(attempts, len(seeds), held, program)
+    return _validity(attempts, len(seeds), held)
 
 
 def _layouts_for_robot(
@@ -121,7 +112,7 @@ def _happens_by_itself(program: Program, folder: Path, sandbox: ProgramRunner, s
     return [happens_without_robot(recipe, folder) for recipe in recipes]
 
 
-def _validity(attempts: Sequence[Attempt], layouts: int, held: int, program: Program) -> Validity:
+def _validity(attempts: Sequence[Attempt], layouts: int, held: int) -> Validity:
     solved = [one for one in attempts if one.solved]
     failed = next((one.reason for one in attempts if not one.solved), "")
     records = [one.record for one in solved if one.record is not None and len(one.record.times)]
@@ -129,7 +120,7 @@ def _validity(attempts: Sequence[Attempt], layouts: int, held: int, program: Pro
     acts = sum(event.get("verb") in ROBOT_VERBS for one in records for event in one.events) / max(len(records), 1)
     enough = 2 * len(solved) >= layouts
     reason = "" if enough else f"solved in {len(solved)} of {len(attempts)} layouts: {failed}"
-    return Validity(reason, layouts if enough else len(attempts), len(solved), held, seconds, acts, program)
+    return Validity(reason, layouts if enough else len(attempts), len(solved), held, seconds, acts)
 
 
 def happens_without_robot(recipe: Recipe, folder: Path) -> str:

@@ -64,13 +64,15 @@ function Point({ task, x, y, isOn, choose }) {
     event.preventDefault();
     choose(task);
   };
-  return html`<g class=${classes("point", `level-${level}`, isOn && "on")} role="button" tabindex="0"
-    aria-pressed=${isOn} aria-label="${t("Level {level}", { level })}: ${words}" onclick=${() => choose(task)}
+  return html`<g class=${classes("point", `level-${level ?? 0}`, isOn && "on")} role="button" tabindex="0"
+    aria-pressed=${isOn} aria-label="${levelName(level)}: ${words}" onclick=${() => choose(task)}
     onkeydown=${press}><title>${words}</title>${mark(level, x, y)}${worth !== null && worthLabel(worth, x, y)}</g>`;
 }
 
+const levelName = (level) => (level ? t("Level {level}", { level }) : t("Level not known"));
+
 function mark(level, x, y) {
-  if (level === 1) return html`<circle cx=${x} cy=${y} r=${RADIUS} />`;
+  if (!level || level === 1) return html`<circle cx=${x} cy=${y} r=${RADIUS} />`;
   const [corners, half] = level === 2 ? [SQUARE, RADIUS * 0.9] : [DIAMOND, RADIUS * 1.2];
   return html`<polygon points=${corners.map(([dx, dy]) => `${x + half * dx},${y + half * dy}`).join(" ")} />`;
 }

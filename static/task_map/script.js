@@ -110,9 +110,10 @@ class TaskMap extends View {
     const { nearest, brings } = task;
     return html`<div class="details" data-task=${task.id}>
       <strong>${task.words}</strong>
-      ${fact(t("Level"), `${task.level}: ${task.demands}`)}
+      ${fact(t("Level"), task.level ? `${task.level}: ${task.demands}` : t("not known: only the model reads its goals"))}
       ${fact(t("Goals"), task.goals.join("; "))}
       ${fact(t("Oracle"), t("{solved} of {layouts} new layouts", task))}
+      ${fact(t("Program"), task.program)}
       ${fact(t("Difficulty"), String(round(task.difficulty)))}
       ${fact(t("Learner"), learnerText(task))}
       ${fact(t("Novelty"), `${round(task.novelty)}${nearest ? ` (${t("nearest")}: ${nearest})` : ""}`)}

@@ -58,7 +58,7 @@ def tasks(arguments: argparse.Namespace) -> int:
             except StopIteration as end:
                 tried = end.value
             else:
-                if step.tried:
+                if step.tried or step.is_notice:
                     print(f"{step.kept} of {step.wanted}: {step.message}", file=sys.stderr, flush=True)
     data = report(project.folder, tried, options, movable_objects(project), time.monotonic() - begun)
     write_report(data, arguments.report)

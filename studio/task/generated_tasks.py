@@ -70,7 +70,7 @@ def _row(one: "TriedTask", words: ObjectWords, there: set[str]) -> dict[str, Any
         "words": words.in_words(one.task.instruction),
         "text": words.with_display_names(one.task.instruction),
         "goals": goals_in_words(one.task, words),
-        "level": one.level or 1,
+        "level": one.level,
         "demands": t(
             "{n} object, {slack} cm to spare|{n} objects, {slack} cm to spare",
             n=demanded.carries,
@@ -80,6 +80,7 @@ def _row(one: "TriedTask", words: ObjectWords, there: set[str]) -> dict[str, Any
         else "",
         "solved": one.solved,
         "layouts": one.layouts,
+        "program": _written_by(one),
         "difficulty": one.difficulty or 0.0,
         "worth": one.worth,
         "worth_layouts": one.worth_layouts,
@@ -90,6 +91,16 @@ def _row(one: "TriedTask", words: ObjectWords, there: set[str]) -> dict[str, Any
         "distractors": [name.replace("_", " ") for name in one.distractors],
         "brings": sorted(name.replace("_", " ") for name in away),
     }
+
+
+def _written_by(one: "TriedTask") -> str:
+    """Return who wrote a task's program; empty for one of an earlier version, which kept none."""
+    if one.program is None:
+        return ""
+    if not one.rounds:
+        return t("by the rules")
+    author = one.program.source.removeprefix("model ")
+    return t("by {author}, in {n} round|by {author}, in {n} rounds", author=author, n=one.rounds)
 
 
 def generate_tasks(session: Session, message: Mapping[str, Any]) -> None:
@@ -155,12 +166,15 @@ def _running(session: Session) -> "Generated | None":
 def _generate(session: Session, options: "GenerationOptions", job: "Job[Generated]") -> None:
     from pipeline.run.generated_tasks import generation_inputs
     from pipeline.task_generation.generate import Generated, generate, run_id
-    from pipeline.task_generation.task_files import KEPT, read_tried
+    from pipeline.task_generation.task_files import KEPT, TaskGenerationError, read_tried
 
-    services = replace(session.services, sandbox=StoppableSandbox(session.services.sandbox, job.stop_event))  # type: ignore[arg-type]
+    sandbox = StoppableSandbox(session.services.sandbox, job.stop_event)
+    services = replace(session.services, sandbox=sandbox, live=session.calls.watch(job.stop_event))  # type: ignore[arg-type]
     inputs = generation_inputs(session.project, allowed_services(session.project, services))
     before = sum(one.state == KEPT for one in read_tried(session.project.folder, run_id(inputs, options)))
     count = options.count
     for step in generate(inputs, replace(options, count=before + count), job.stop_event.is_set):
         job.result = Generated(step.kept - before, count, step.message)
+        if step.is_notice:
+            session.log.report_once(TaskGenerationError(step.message))
         session.log.mark_changed()

@@ -15,7 +15,6 @@ from ready_projects import ready_project
 
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
 from pipeline.planner import PlannerModel
-from pipeline.simulation.program import Program
 from pipeline.task_generation import generate as generation
 from pipeline.task_generation.candidates import SceneFacts
 from pipeline.task_generation.task_files import TriedTask, read_tried, tried_file
@@ -174,9 +173,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = Path(shutil.copytree(ready_project("stack"), tmp_path_factory.mktemp("many") / "stack"))
     library = Library.open([BUILTIN_LIBRARY])
     inputs = generation.GenerationInputs(folder, library, PlannerModel(), None, SceneFacts({}, {}, {}))
-    made_up = lambda one, *_: Validity(  # noqa: E731
-        "", 8, 8 - len(one.instruction) % 4, 0, 4.0 + len(one.goals), 2, Program("", "")
-    )
+    made_up = lambda one, *_: Validity("", 8, 8 - len(one.simulation) % 4, 0, 4.0 + len(one.checks) % 3, 2)  # noqa: E731
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(generation, "measure_validity", made_up)
         list(generation.generate(inputs, generation.GenerationOptions(6)))

@@ -271,7 +271,8 @@ def test_a_proposed_task_has_the_models_instruction_and_difficulty_or_is_left_ou
     wordless = LIFT.model_copy(update={"name": "", "instruction": " "})
     answered = tasks.ask_for_proposals(scene, ScriptedModel(tasks.TasksAnswer(tasks=[ghost, LIFT, wordless])))
     assert [task.name for task in answered.tasks] == ["lift_it"]
-    assert answered.dropped == ("lift_it: there is no pink_elephant here", "task: it has no instruction")
+    dropped = [(one.task.name, one.reason) for one in answered.dropped]
+    assert dropped == [("lift_it", "there is no pink_elephant here"), ("task", "it has no instruction")]
     assert tasks.propose(scene, ScriptedModel(tasks.TasksAnswer(tasks=[ghost]))) == ()
 
 

@@ -27,6 +27,7 @@ from pipeline.task_generation.candidates import SceneFacts, candidates
 from pipeline.task_generation.curriculum import TriedOutcome, measured_so_far, next_level
 from pipeline.task_generation.demands import Demands
 from pipeline.task_generation.generate import GenerationInputs, GenerationOptions, generate, run_id
+from pipeline.task_generation.programs import ProgramWriter
 from pipeline.task_generation.similarity import mean_distance, profile_of, similarity_matrix, vendi_score
 from pipeline.task_generation.starts import StartMaker
 from pipeline.task_generation.task_files import TaskGenerationError, read_tried, tried_file
@@ -48,9 +49,9 @@ def inputs(table, library, sandbox, tmp_path):
 def measured(monkeypatch):
     seen = []
 
-    def measure(task, folder, sandbox, robot):
-        seen.append(task.instruction)
-        return Validity("", 8, 8 - len(task.instruction) % 3, 0, 4.0, 2.0, Program("", ""))
+    def measure(program, folder, sandbox, robot):
+        seen.append(program.simulation)
+        return Validity("", 8, 8 - len(program.simulation) % 3, 0, 4.0, 2.0)
 
     monkeypatch.setattr("pipeline.task_generation.generate.measure_validity", measure)
     return seen
@@ -105,7 +106,7 @@ def test_the_same_start_is_made_again_and_sequences_undo_nothing(table, library,
     assert (one.brought, one.distractors) == (other.brought, other.distractors)
     assert (one.folder / "scene" / "scene.xml").read_bytes() == (other.folder / "scene" / "scene.xml").read_bytes()
     start = StartMaker(table, read_scene(table), library, 0, tmp_path).make(1, 0)
-    found = candidates(start, PlannerModel(), SceneFacts({}, {}, {}))
+    found = candidates(start, PlannerModel(), SceneFacts({}, {}, {})).tasks
     steps = [one for one in found if one.demands and one.demands.steps > 1]
     assert steps and all(one.task.instruction.startswith("First ") for one in steps)
     assert len({one.key for one in found}) == len(found)
@@ -223,7 +224,10 @@ def test_the_same_task_in_other_words_is_a_repeat_and_a_task_of_other_goals_is_n
 
 
 def validity_of(table, sandbox, *goals):
-    return measure_validity(Task("a", "Do it.", ("red_cube",), goals), table, sandbox, seeds=(5001, 5002))
+    written = ProgramWriter(PlannerModel()).write(Task("a", "Do it.", ("red_cube",), goals), table, sandbox)
+    if written.program is None:
+        return Validity(written.reason)
+    return measure_validity(written.program, table, sandbox, seeds=(5001, 5002))
 
 
 def test_a_task_that_the_robot_does_is_valid_a_trivial_impossible_or_self_fulfilling_one_is_not(table, sandbox):
