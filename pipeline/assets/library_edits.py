@@ -38,7 +38,7 @@ def update_fields(asset: Asset, own: Path, changes: Mapping[str, object]) -> Non
     facts |= {f"{key}_from": "person" for key in NUMBER_RANGES if key in facts}
 
     def edit(folder: Path) -> None:
-        _update_facts(folder, facts)
+        update_facts(folder, facts)
 
     _apply_edit(asset, own, f"{', '.join(changes)} of {asset.name} changed", edit)
 
@@ -55,7 +55,7 @@ def rotate(asset: Asset, own: Path, axis: Axis, quarters: int = 1) -> None:
     def edit(folder: Path) -> None:
         _copy_convex_parts(asset, folder)
         _transform_files(folder, matrix)
-        _update_facts(folder, facts)
+        update_facts(folder, facts)
 
     _apply_edit(asset, own, f"{asset.name} rotated about {axis}", edit)
 
@@ -75,7 +75,7 @@ def _copy_convex_parts(asset: Asset, folder: Path) -> None:
         names = [f"collision/{number:02d}.obj" for number in range(len(asset.collision))]
         for name, file in zip(names, asset.collision, strict=True):
             shutil.copyfile(file, folder / name)
-        _update_facts(folder, {"collision": names})
+        update_facts(folder, {"collision": names})
 
 
 def scale(asset: Asset, own: Path, longest: float) -> None:
@@ -100,7 +100,7 @@ def scale(asset: Asset, own: Path, longest: float) -> None:
 
     def edit(folder: Path) -> None:
         _transform_files(folder, np.diag([factor, factor, factor, 1.0]))
-        _update_facts(folder, facts)
+        update_facts(folder, facts)
 
     _apply_edit(asset, own, f"{asset.name} scaled to {100 * longest:.3g} cm", edit)
 
@@ -173,7 +173,7 @@ def _apply_edit(asset: Asset, own: Path, what: str, edit: Callable[[Path], None]
         if edit is not None:
             shutil.copytree(asset.folder, copy)
             if not mine:
-                _update_facts(copy, {"instead": True})
+                update_facts(copy, {"instead": True})
             edit(copy)
             read_asset(copy)
         _save_history(own, target, {"id": target.name, "what": what})
@@ -233,7 +233,8 @@ def _size_facts(asset: Asset, size: np.ndarray) -> dict[str, Any]:
     return facts | {"size": [round(float(extent), 5) for extent in size]}
 
 
-def _update_facts(folder: Path, facts: Mapping[str, object]) -> None:
+def update_facts(folder: Path, facts: Mapping[str, object]) -> None:
+    """Write facts into a folder's asset.json, beside or in place of those that it has. Raises StoreError."""
     write_json(folder / "asset.json", _read_facts(folder) | dict(facts))
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pipeline.description.physical_properties import PhysicalEstimate
 from pipeline.errors import StudioError, reason_of
 from pipeline.store import parse_json
 
@@ -58,6 +59,8 @@ class Description:
     (id of a segment), "held". Boxes are x0, y0, x1, y1 in pixels of the frame."""
     failure: str = ""
     """Why the language model gave no answer, so that measurements are used; empty if it did or was not asked."""
+    physical: PhysicalEstimate | None = None
+    """What a language model says of its mass, friction and length; None if none was asked or it gave no answer."""
 
 
 class DescriptionError(StudioError):
@@ -87,7 +90,10 @@ def _description(entry: dict) -> Description:
         "centre": np.array(attributes["centre"], float),
         "rgb": tuple(attributes["rgb"]),
     }
-    return Description(**entry | {"attributes": Attributes(**attributes), "warnings": tuple(entry.get("warnings", ()))})
+    made = {"attributes": Attributes(**attributes), "warnings": tuple(entry.get("warnings", ()))}
+    if entry.get("physical"):
+        made["physical"] = PhysicalEstimate.from_json(entry["physical"])
+    return Description(**entry | made)
 
 
 def _rounded(value: Any) -> Any:

@@ -20,7 +20,7 @@ TYPICAL_TOKENS = {
     "match_image_text": (3400, 160),
     "match_paper": (6000, 80),
     "judge_task": (3600, 60),
-    "weigh_object": (450, 110),
+    "weigh_object": (650, 140),
     "propose_tasks": (4500, 900),
     "write_program": (11000, 2000),
     "route": (13500, 120),
@@ -92,10 +92,13 @@ def estimate_step(settings: ModelSettings, stage: str, objects: int, undescribed
     `undescribed` is the number of candidate assets without a caption: each is described once.
     """
     items = f"{objects} object{'s' * (objects != 1)}"
-    asks_model = settings.pictures or stage in ("task", "rounds")
+    asks_model = settings.pictures or stage in ("descriptions", "task", "rounds")
     if settings.service != "openai" or not asks_model:
         return Estimate(items, 0, 0, 0, 0.0)
-    total = estimate_questions(settings, _questions(stage, objects, undescribed))
+    kinds = _questions(stage, objects, undescribed)
+    if stage == "descriptions" and not settings.pictures:
+        kinds = {"weigh_object": objects}
+    total = estimate_questions(settings, kinds)
     return replace(total, items=items)
 
 
@@ -111,7 +114,7 @@ def estimate_questions(settings: ModelSettings, kinds: Mapping[str, int]) -> Est
 def _questions(stage: str, objects: int, undescribed: int) -> dict[str, int]:
     """Return how often a stage typically asks each kind."""
     return {
-        "descriptions": {"describe_segment": objects, "find_missed": 1},
+        "descriptions": {"describe_segment": objects, "find_missed": 1, "weigh_object": objects},
         "matches": {"choose_match": objects, "describe_asset": undescribed},
         "task": {"propose_tasks": 1},
         "rounds": {"write_program": 1, "route": 2, "repair_simulation": 2},

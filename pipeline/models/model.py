@@ -14,13 +14,13 @@ Effort = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
 STAGE_OF = {
     "describe_segment": "descriptions",
     "find_missed": "descriptions",
+    "weigh_object": "descriptions",
     "describe_asset": "matches",
     "choose_match": "matches",
     "match_text": "matches",
     "match_image": "matches",
     "match_image_text": "matches",
     "match_paper": "matches",
-    "weigh_object": "scene",
     "propose_tasks": "task",
     "judge_task": "task",
     "understand_task": "task",
@@ -117,6 +117,12 @@ def sends_picture(model: Model, kind: str) -> bool:
     """Whether the photograph goes along with this kind of question, by the settings of the model."""
     kinds = getattr(model, "picture_kinds", None)
     return has_vision(model) and (kinds is None or kind in kinds)
+
+
+def can_answer(model: Model, kind: str) -> bool:
+    """Whether a model may answer a kind of question; a recorded trace answers only the kinds that were asked then."""
+    kinds = getattr(model, "kinds", None)
+    return has_language(model) and (kinds is None or kind in kinds)
 
 
 def has_language(model: Model) -> bool:

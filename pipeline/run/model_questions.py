@@ -5,6 +5,7 @@ All objects are asked about concurrently. An object on which the model fails sta
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pipeline.assets.asset_captions import KIND as DESCRIBE_ASSET
@@ -13,18 +14,22 @@ from pipeline.assets.asset_descriptions import kept_descriptions
 from pipeline.description import Description
 from pipeline.description.model_description import KIND as DESCRIBE
 from pipeline.description.model_description import describe_with_model, object_label
+from pipeline.description.physical_properties import KIND as WEIGH
+from pipeline.description.physical_properties import PhysicalEstimate, estimate_physical_properties
+from pipeline.errors import without_folders
 from pipeline.matching import Match, ModelMatcherName, Query
 from pipeline.matching.model import QUESTION_KIND as CHOOSE
 from pipeline.matching.model import QUESTION_KINDS, choose_with_model, correspond
-from pipeline.models import source_of
+from pipeline.models import ModelError, StageCancelled, source_of
 from pipeline.models.in_flight import InFlightCalls, ask_concurrently
+from pipeline.models.model import can_answer, has_language
 from pipeline.models.trace.recorder import TracingModel
 from pipeline.project import Project, Stage
 from pipeline.run.progress import Progress
 from pipeline.run.services import Services, tracing_model
 from pipeline.segmentation import Segment
 
-T = TypeVar("T", Description, Match)
+T = TypeVar("T", Description, Match, "Estimated")
 
 
 def describe_objects(
@@ -49,6 +54,60 @@ def describe_objects(
     yield Progress("descriptions", f"asking {source} what {len(indices)} objects are", 0, len(indices))
     answers = yield from _ask_all("descriptions", ask, indices, calls, source, lambda _, one: one.caption)
     return [answers.get(index, one) for index, one in enumerate(measured)]
+
+
+@dataclass(frozen=True)
+class Estimated:
+    """What a model says of an object's mass, friction and length; None, with the reason, if it gave no answer."""
+
+    estimate: PhysicalEstimate | None
+    failure: str = ""
+
+
+def weigh_objects(
+    project: Project, services: Services, described: Sequence[Description]
+) -> Generator[Progress, None, list[Description]]:
+    """Return the descriptions with what the model says of each object's mass, friction and length.
+
+    Where it says nothing they have none, so that the twin has its own guess. Raises StageCancelled.
+    """
+    if not has_language(services.model):
+        return list(described)
+    source = source_of(services.model, WEIGH)
+    if not can_answer(services.model, WEIGH):
+        yield Progress("descriptions", f"masses and frictions are the twin's own guess: {source} was not asked then")
+        return list(described)
+    calls = services.live or InFlightCalls()
+    model = tracing_model(project, services, calls)
+
+    def ask(index: int) -> Estimated:
+        one = described[index]
+        shape = one.attributes.shape
+        about = {
+            "name": one.name, "caption": one.caption, "kind": shape, "size": one.attributes.size,
+            "hollow": shape == "bowl",
+        }  # fmt: skip
+        try:
+            return Estimated(estimate_physical_properties(model, about, object_label(one.segment_id)))
+        except StageCancelled:
+            raise
+        except ModelError as error:
+            return Estimated(None, without_folders(str(error)))
+
+    indices = [
+        index
+        for index, one in enumerate(described)
+        if one.is_object and not model.override_for(WEIGH, object_label(one.segment_id)).use_measured
+    ]
+    yield Progress("descriptions", f"asking {source} what {len(indices)} objects weigh", 0, len(indices))
+
+    def text(index: int, one: Estimated) -> str:
+        grams = [1000 * edge for edge in one.estimate.mass_range] if one.estimate else []
+        return f"{described[index].name}: {grams[0]:.3g} to {grams[1]:.3g} g" if grams else described[index].name
+
+    answers = yield from _ask_all("descriptions", ask, indices, calls, source, text)
+    found = {index: one.estimate for index, one in answers.items()}
+    return [replace(one, physical=found.get(index)) for index, one in enumerate(described)]
 
 
 def choose_assets(
@@ -128,5 +187,6 @@ def _ask_all(
                 reason = "" if answer.failure in reported else f": {answer.failure}"
                 reported.add(answer.failure)
                 message = f"{message} (as measured; no answer from {source}{reason})"
-            yield Progress(stage, message, done, len(indices), answer)
+            shown = None if isinstance(answer, Estimated) else answer
+            yield Progress(stage, message, done, len(indices), shown)
     return answers

@@ -202,14 +202,20 @@ def _rays(frame: Frame) -> tuple[int, np.ndarray]:
 
 
 def size_ratio(descriptions: Iterable[Description], matches: Iterable[Match], library: Library) -> float | None:
-    """Return how many times larger the objects are measured than assets that look alike; None if none looks alike.
+    """Return how many times larger the objects are measured than usual; None if nothing is known of any.
+
+    What is usual a model's range of lengths says, else the assets that look alike.
 
     A wrong unit of depth changes all objects by one factor. The median over the objects, each the median over its
     candidates weighted by likeness, needs no right match: assets that look alike have similar sizes.
     """
-    lengths = {one.segment_id: float(max(one.attributes.size)) for one in descriptions if one.is_object}
-    ratios = []
+    objects = {one.segment_id: one for one in descriptions if one.is_object}
+    lengths = {id: float(max(one.attributes.size)) for id, one in objects.items()}
+    said = {id: one.physical.times_too_long(one.attributes.size) for id, one in objects.items() if one.physical}
+    ratios = [np.log(ratio) for ratio in said.values()]
     for match in matches:
+        if match.segment_id in said:
+            continue
         alike = [
             (one.scores.get("picture", 1) * one.scores.get("appearance", 0), one.asset_id) for one in match.candidates
         ]
@@ -256,6 +262,14 @@ def _object_doubt(p: Placement, fidelities: Mapping[str, ObjectFidelity]) -> str
     # Length from which an object is more likely a wall, a person or a robot; as in frame/support_candidates.py
     if max(p.size) > 0.45:
         return f"{p.name} is {max(p.size):.2f} m long: rather a wall, an arm or a robot than an object"
+    low, high = p.length_range
+    # Share by which nine of ten lengths are measured wrongly at most (docs/results/twin.md)
+    if high and not 0.88 * low <= max(p.size) <= 1.12 * high:
+        by = next((one for one in (p.mass_source, p.friction_source) if one.startswith("model ")), "a model")
+        return (
+            f"{p.name} is {100 * max(p.size):.0f} cm long, but such objects are {100 * low:.3g} to {100 * high:.3g} "
+            f"cm, says {by}: check its mask and the unit of the depth"
+        )
     if p.name in fidelities and fidelities[p.name].agreement == "off":
         return fidelities[p.name].verdict
     return ""
@@ -291,8 +305,8 @@ def doubts(e: Evidence) -> dict[Term, str]:
         )
     if e.size_ratio is not None and abs(np.log(e.size_ratio)) > np.log(MAX_SIZE_RATIO):
         found["sizes"] = (
-            f"the objects are measured {e.size_ratio:.2g} times as long as assets that look alike; check depth_scale "
-            "and the unit of the depth"
+            f"the objects are measured {e.size_ratio:.2g} times as long as what looks alike; check depth_scale and "
+            "the unit of the depth"
         )
     # Median difference of depth from which the objects are elsewhere: at most 0.014 m on frames as they are
     if e.depth_error is not None and e.depth_error > 0.02:

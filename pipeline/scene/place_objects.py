@@ -11,10 +11,12 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.assets import Asset, Library
+from pipeline.assets.categories import GUESSED
 from pipeline.assets.mesh_files import hull_fill, shape_of
 from pipeline.assets.reconstruct.generated_asset import find_generated
 from pipeline.description import Description
 from pipeline.description.measure import hanging_height
+from pipeline.description.physical_properties import PhysicalEstimate
 from pipeline.frame import Frame, Observation, Support
 from pipeline.frame.surfaces import lowered
 from pipeline.geometry import Pose
@@ -242,7 +244,7 @@ def _placement(
     observed: ObservedObject, asset: Asset, asset_id: str | None, machine_fit: PoseFit, fit: PoseFit
 ) -> Placement:
     measured, scale = observed.description.attributes, fit.scale
-    return Placement(
+    placement = Placement(
         name=observed.description.name,
         segment_id=observed.segment.id,
         asset_id=asset_id,
@@ -270,6 +272,23 @@ def _placement(
         provenance=asset.provenance,
         machine_pose=None if fit is machine_fit else MachinePose(machine_fit.pose, machine_fit.scale),
     )
+    return with_estimate(placement, observed.description.physical)
+
+
+def with_estimate(p: Placement, estimate: PhysicalEstimate | None) -> Placement:
+    """Return the placement with what a model says of the object, where its asset's own values are but a guess.
+
+    The estimate is of the real object, whatever the scale of its mesh. An articulated asset keeps its model's masses.
+    """
+    if estimate is None or p.model is not None:
+        return p
+    p = replace(p, length_range=estimate.length_range)
+    if p.mass_source in GUESSED:
+        p = replace(p, mass=estimate.mass, mass_range=estimate.mass_range, mass_source=estimate.source)
+    if p.friction_source in GUESSED:
+        ends = estimate.friction_range
+        p = replace(p, friction=estimate.friction, friction_range=ends, friction_source=estimate.source)
+    return p
 
 
 def twin_shape(asset: Asset, measured: str) -> str:

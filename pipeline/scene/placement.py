@@ -90,6 +90,8 @@ class Placement:
     """Where the mass comes from: as in an Asset, "person" or "model <name>"."""
     friction_range: tuple[float, float] = (0.0, 0.0)
     friction_source: str = ""
+    length_range: tuple[float, float] = (0.0, 0.0)
+    """Longest side of objects of its kind, in metres, as a model says; (0, 0) if unknown."""
     licence: str = ""
     """Licence of the asset; empty if unknown."""
     provenance: str = ""

@@ -138,6 +138,7 @@ def _placement_to_json(p: Placement, project_dir: Path) -> dict:
             "world_from_object": _pose_to_json(p.world_from_object),
             "mass_range": list(p.mass_range),
             "friction_range": list(p.friction_range),
+            "length_range": list(p.length_range),
             "also": list(p.aliases),
             "found": _pose_to_json(p.machine_pose.world_from_object) | {"scale": p.machine_pose.scale}
             if p.machine_pose
@@ -224,6 +225,7 @@ def _placement_from_json(data: dict, project_dir: Path) -> Placement:
         world_from_object=_pose_from_json(data["world_from_object"]),
         mass_range=tuple(data.get("mass_range", (0.0, 0.0))),
         friction_range=tuple(data.get("friction_range", (0.0, 0.0))),
+        length_range=tuple(data.get("length_range", (0.0, 0.0))),
         machine_pose=MachinePose(_pose_from_json(found), float(found["scale"])) if found else None,
         aliases=tuple(aliases),
         rgb=tuple(data["rgb"]),

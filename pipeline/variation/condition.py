@@ -98,7 +98,7 @@ def _object_values(
     }
     if stands_alone(p, scene):
         values |= {
-            "size": _between(SIZES, shares[2]),
+            "size": _between(_believable_sizes(p), shares[2]),
             "x": _between((-SHIFT_M, SHIFT_M), shares[3]),
             "y": _between((-SHIFT_M, SHIFT_M), shares[4]),
             "yaw": _between((-YAW_RAD, YAW_RAD), shares[5]),
@@ -107,6 +107,15 @@ def _object_values(
             # Share of conditions in which an object is replaced by another asset of its category, where there is one
             values["asset"] = others[int(chosen) % len(others)].id if cousin < 0.25 else (p.asset_id or "")
     return values
+
+
+def _believable_sizes(p: Placement) -> tuple[float, float]:
+    """Return the factors of an object's size, without those that a model's range of lengths excludes.
+
+    An object that is measured outside that range varies as any other.
+    """
+    low, high = (edge / float(max(p.size)) for edge in p.length_range)
+    return (max(SIZES[0], low), min(SIZES[1], high)) if 0 < low <= 1 <= high else SIZES
 
 
 def _between(ends: tuple[float, float], share: float) -> float:

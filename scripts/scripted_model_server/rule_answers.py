@@ -96,7 +96,8 @@ def _weigh_object(data: Mapping[str, Any]) -> dict[str, Any]:
     likely = max(1.0, round(x * y * z * DENSITY_G_PER_CM3, 1))
     mass = {"lightest_g": likely / 3, "likely_g": likely, "heaviest_g": likely * 3}
     friction = {"least_friction": 0.3, "likely_friction": 0.6, "most_friction": 0.9}
-    return {**mass, **friction, "reason": f"By volume, at {DENSITY_G_PER_CM3} g/cm3."}
+    length = {"shortest_cm": round(0.7 * max(x, y, z), 1), "longest_cm": round(1.4 * max(x, y, z), 1)}
+    return {**mass, **friction, **length, "reason": f"By volume, at {DENSITY_G_PER_CM3} g/cm3."}
 
 
 def _most_words_in_common(text: str, lines: list[str]) -> tuple[int, str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pipeline.errors import StudioError
-from studio.commands.options import BAD_INPUT, DONE, add_model, services_for
+from studio.commands.options import BAD_INPUT, DONE, add_model, model_setting, services_for
 
 if TYPE_CHECKING:
     import numpy as np
@@ -85,6 +85,7 @@ def _add_import_to(verbs: argparse._SubParsersAction) -> None:
     add.add_argument("--mass", type=float, help="kg")
     add.add_argument("--friction", type=float, help="sliding friction")
     add.add_argument("--replace", action="store_true", help="replace an asset of the same id")
+    add_model(add)
     add.set_defaults(execute=add_assets)
 
 
@@ -104,7 +105,7 @@ def add_assets(arguments: argparse.Namespace) -> int:
         value = getattr(arguments, key)
         if value is not None and not 0 < value < 1000:
             raise StudioError(f"--{key} is {value}; give a number between 0 and 1000")
-    failed, own = 0, _folder(arguments) / "own"
+    failed, own, added = 0, _folder(arguments) / "own", list[str]()
     others = [BUILTIN_LIBRARY, *(one for one in user_library_folders(_folder(arguments)) if one != own)]
     taken = {folder.name for folder in asset_folders(others)}
     if arguments.id in taken:
@@ -117,13 +118,36 @@ def add_assets(arguments: argparse.Namespace) -> int:
                 print(f"grs-studio: {step.source}: {step.error}", file=sys.stderr)
             elif step.id:
                 asset = read_asset(own / step.id)
+                added.append(step.id)
                 print(
                     f"[{step.done}/{step.total}] {asset.id}: {asset.caption}; {asset.mass:.3g} kg, friction "
                     f"{asset.friction:.2g}, {len(asset.collision) or 1} collision pieces"
                 )
                 for warning in step.warnings:
                     print(f"    {warning}")
+    if added and model_setting(arguments.model) != "offline":
+        _weigh(added, own, arguments)
     return BAD_INPUT if failed else DONE
+
+
+def _weigh(added: list[str], own: Path, arguments: argparse.Namespace) -> None:
+    """Ask the model in use for the mass and friction of new assets, and print them."""
+    from pipeline.assets.weigh_assets import weigh_assets
+    from pipeline.models.in_flight import InFlightCalls
+    from pipeline.models.trace.recorder import TracingModel
+
+    calls = InFlightCalls()
+    model = TracingModel(services_for(arguments).model, own.parent / "trace" / "trace.jsonl", calls)
+    for one in weigh_assets(own, added, model, calls):
+        asset = one.asset
+        low, high = (1000 * end for end in asset.mass_range)
+        print(
+            f"{asset.id}: {one.failure}; its mass stays a guess"
+            if one.failure
+            else f"{asset.id}: {low:.3g} to {high:.3g} g, friction {asset.friction:.2g}, says {asset.mass_source}"
+        )
+        if one.warning:
+            print(f"    {one.warning}")
 
 
 @contextmanager

@@ -82,14 +82,16 @@ class ImportJobs:
         libraries: Callable[[], Path],
         used_ids: Callable[[], Collection[str]],
         on_added: Callable[[list[str]], str],
+        weigh: Callable[[list[str], Job[None]], str] = lambda ids, job: "",
     ):
         """
         Args:
             libraries: returns the folder of the user's own library and the packs.
             used_ids: returns the ids of all assets.
             on_added: is called with the ids of new assets; returns a message to show.
+            weigh: is called with them before, to estimate what they weigh; returns a message to show.
         """
-        self._libraries, self._used_ids, self._on_added = libraries, used_ids, on_added
+        self._libraries, self._used_ids, self._on_added, self._weigh = libraries, used_ids, on_added, weigh
         self._imports: dict[str, Import] = {}
         self._uploads = tempfile.TemporaryDirectory(prefix="grs-dropped-", ignore_cleanup_errors=True)
         self._turn = threading.Lock()
@@ -216,8 +218,9 @@ class ImportJobs:
         except Exception as error:
             one.errors.append({"source": one.title, "error": error_message(error)})
         if new := [added["id"] for added in one.added[earlier:]]:
+            weighed = self._weigh(new, job)
             job.message = "updating the open projects"
-            one.note = self._on_added(new)
+            one.note = " ".join(filter(None, (weighed, self._on_added(new))))
             one.added = [added | {"available": True} for added in one.added]
 
     def _finish(self, one: Import) -> None:

@@ -15,7 +15,14 @@ from pipeline.assets.asset_descriptions import MEASURED, AssetDescriptions
 from pipeline.assets.collision import QUARTER_TURNS_UP
 from pipeline.assets.library import BUILTIN_LIBRARY, user_library_folder, user_library_folders
 from pipeline.assets.packs.pack import MENAGERIE, PACKS, find_menagerie
+from pipeline.assets.weigh_assets import weigh_assets
+from pipeline.description.physical_properties import KIND as WEIGH
+from pipeline.errors import StudioError
 from pipeline.models import has_vision, label_of, source_of
+from pipeline.models.destination import destination_of
+from pipeline.models.in_flight import InFlightCalls
+from pipeline.models.model import can_answer
+from pipeline.models.trace.recorder import TracingModel
 from pipeline.run import Services
 from pipeline.scene.preview.pose_preview import BODY_NAME, asset_model, mass_properties
 from studio import viewer
@@ -26,6 +33,7 @@ from studio.services.open_services import library_services
 from studio.sessions.session_registry import SessionRegistry
 from studio.web import background
 from studio.web.endpoints import PageToken
+from studio.web.jobs import Job
 
 
 class SharedLibrary:
@@ -34,7 +42,9 @@ class SharedLibrary:
     def __init__(self, sessions: SessionRegistry, views: viewer.ViewRegistry):
         self.page_token = PageToken()
         self.thumbnails = Thumbnails()
-        self.jobs = ImportJobs(user_library_folder, lambda: [asset.id for asset in self.library], self._take_up)
+        self.jobs = ImportJobs(
+            user_library_folder, lambda: [asset.id for asset in self.library], self._take_up, self._weigh
+        )
         self.sessions = sessions
         self._views = views
         self._chosen_paths = () if _is_default(self.library) else self.library.paths
@@ -83,6 +93,28 @@ class SharedLibrary:
         message = self.reload()
         skipped = [reason for folder, reason in self.library.skipped if folder.name in new]
         return " ".join([*skipped, message]).strip()
+
+    def _weigh(self, new: list[str], job: Job[None]) -> str:
+        """Ask the model in use what new assets of the user's own weigh; return a message, "" if it was not asked.
+
+        A model on another machine is asked only if projects may be sent to it without a question each.
+        """
+        services = self.sessions.services
+        destination, mine = destination_of(services.model), [id for id in new if (self.own / id).is_dir()]
+        may_send = destination is None or destination.is_this_machine or services.send in ("allow", "always")
+        if not (mine and can_answer(services.model, WEIGH) and may_send):
+            return ""
+        job.message = f"asking {label_of(services.model)} what they weigh"
+        calls = InFlightCalls(job.stop_event)
+        model = TracingModel(services.model, self.own.parent / "trace" / "trace.jsonl", calls)
+        try:
+            found = list(weigh_assets(self.own, mine, model, calls))
+        except (StudioError, OSError) as error:
+            return f"Their masses are a guess by size: {error}"
+        failed = [one for one in found if one.failure]
+        lines = [f"{one.asset.name}: {one.warning}." for one in found if one.warning]
+        lines += [f"{len(failed)} masses are a guess by size: {failed[0].failure}"] if failed else []
+        return " ".join(lines)
 
     # ------------------------------------------------------------------ one asset
 

@@ -8,6 +8,7 @@ import numpy as np
 from PIL import Image
 from pydantic import BaseModel
 
+from pipeline.description.physical_properties import KIND as PROPERTIES_KIND
 from pipeline.matching.model import QUESTION_KINDS
 from pipeline.models import Question
 from pipeline.models.budget import estimate_step
@@ -17,7 +18,6 @@ from pipeline.models.trace.call_log import Call
 from pipeline.project import Stage
 from pipeline.router import RouteAnswer, SourceAnswer
 from pipeline.run import project_matcher, tracing_model
-from pipeline.scene.physical_properties import QUESTION_KIND as PROPERTIES_KIND
 from pipeline.store import parse_json
 from studio.models import call_records
 from studio.sessions.physical_properties import ask_physical_properties

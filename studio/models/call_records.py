@@ -27,7 +27,7 @@ CALL_TITLES = {
     "match_image": "Match the object by pictures",
     "match_image_text": "Match the object by pictures and text",
     "match_paper": "Match the object among all assets",
-    "weigh_object": "Estimate mass and friction",
+    "weigh_object": "Estimate mass and size",
     "propose_tasks": "Propose tasks",
     "judge_task": "Find the scene of the task",
     "understand_task": "Understand the task",

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pipeline.assets import Library
+from pipeline.assets import Asset, Library
+from pipeline.assets.categories import GUESSED
 from pipeline.decisions import Decision
 from pipeline.scene.overrides import DECISION_KINDS, Override, override_physics, overrides_from_decisions
 from pipeline.scene.placement import MachinePose, Placement
@@ -71,7 +72,7 @@ def apply_override(built: Placement, override: Override, library: Library) -> Pl
 
 def _with_default_physics(p: Placement, scale: float, library: Library) -> Placement:
     """Return the placement with its asset's mass and friction at that scale."""
-    if p.asset_id is None or p.asset_id not in library:
+    if p.asset_id is None or p.asset_id not in library or _may_be_estimated(p, library[p.asset_id]):
         unknown = {name: "" for name in ("mass_source", "friction_source") if _is_override_source(getattr(p, name))}
         return replace(p, **unknown)
     asset = library[p.asset_id]
@@ -85,6 +86,11 @@ def _with_default_physics(p: Placement, scale: float, library: Library) -> Place
         friction_range=asset.friction_range,
         friction_source=asset.friction_source,
     )
+
+
+def _may_be_estimated(p: Placement, asset: Asset) -> bool:
+    """Whether a model's estimate may stand in the twin in place of the asset's own guess."""
+    return asset.mass_source in GUESSED and _is_override_source(p.mass_source)
 
 
 def _is_override_source(source: str) -> bool:

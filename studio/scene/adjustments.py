@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from pipeline.description.physical_properties import KIND as WEIGH
 from pipeline.geometry import Pose
 from pipeline.models import label_of
 from pipeline.models.model import has_language
 from pipeline.object_words import object_words
 from pipeline.scene.fidelity import MIN_COST_CHANGE, ObjectFidelity
-from pipeline.scene.physical_properties import QUESTION_KIND
 from pipeline.scene.placement import SceneError
 from pipeline.scene.preview.pose_preview import PosePreview
 from studio.accounts.roles import Role
@@ -83,7 +83,7 @@ def adjuster_record(session: Session | None) -> dict[str, Any]:
         "busy": session.runner.current is not None and session.project.stages()["scene"] != "done",
         "version": session.cache.stamp("scene.json"),
         "model": label_of(model) if has_language(model) else "",
-        "pending": [call.subject for call in session.calls.in_flight() if call.kind == QUESTION_KIND],
+        "pending": [call.subject for call in session.calls.in_flight() if call.kind == WEIGH],
         "objects": [
             _object_record(session, pending)
             | {"words": called.get(pending.built.segment_id) or words.of(pending.placement.name)}

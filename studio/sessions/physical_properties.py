@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pipeline.description.model_description import object_label
+from pipeline.description.physical_properties import KIND, estimate_physical_properties
 from pipeline.models import AnswerOverride
 from pipeline.models.model import has_language
 from pipeline.models.trace.recorder import TracingModel
 from pipeline.run import tracing_model
-from pipeline.scene.physical_properties import QUESTION_KIND, estimate_physical_properties
 from pipeline.scene.placement import Placement
 from studio.sessions.session import Session
 from studio.web.errors import RequestError
@@ -25,7 +26,7 @@ def ask_physical_properties(session: Session, message: Mapping[str, Any], again:
     if placement is None:
         raise RequestError("That object is not in the twin; choose another.")
     subject = f"object {placement.segment_id}"
-    overrides = {(QUESTION_KIND, subject): AnswerOverride(_times_asked(session, subject))} if again else {}
+    overrides = {(KIND, subject): AnswerOverride(_times_asked(session, subject))} if again else {}
     model = tracing_model(session.project, session.services, session.calls.watch(), overrides)
     session.tasks.start(
         "physical properties",
@@ -35,12 +36,16 @@ def ask_physical_properties(session: Session, message: Mapping[str, Any], again:
 
 
 def _times_asked(session: Session, subject: str) -> int:
-    return sum(call.kind == QUESTION_KIND and call.subject == subject for call in session.calls.read())
+    return sum(call.kind == KIND and call.subject == subject for call in session.calls.read())
 
 
 def _record_physical_properties(session: Session, model: TracingModel, placement: Placement) -> None:
     captions = {d.segment_id: d.caption for d in session.project.descriptions() or ()}
-    estimate = estimate_physical_properties(model, placement, captions.get(placement.segment_id, ""))
+    about = {
+        "name": placement.name, "caption": captions.get(placement.segment_id, ""),
+        "kind": placement.category or placement.shape, "size": placement.size, "hollow": placement.container,
+    }  # fmt: skip
+    estimate = estimate_physical_properties(model, about, object_label(placement.segment_id))
     session.decisions.record(
         "physics",
         id=placement.segment_id,

@@ -85,7 +85,7 @@ UNKNOWN = ModelSettings(service="openai", model="mine", base_url="http://127.0.0
 
 def test_an_estimate_is_one_sentence_and_a_price_that_is_not_known_stays_unknown():
     sentence = estimate_step(PRICED, "descriptions", 14).sentence
-    assert sentence.startswith("14 objects, about 15 calls, roughly $0.0")
+    assert sentence.startswith("14 objects, about 29 calls, roughly $0.1")
     assert estimate_step(PRICED, "matches", 5, undescribed=7).calls == 12
     assert estimate_step(ModelSettings(), "descriptions", 5).calls == 0
     assert estimate_step(ModelSettings(service="openai", pictures=False), "matches", 5).calls == 0

@@ -52,7 +52,15 @@ class ScriptedModel:
             return question.answer_type(choice=2, reason="The second one.", confidence=0.5)
         if question.kind.startswith("match_"):
             return question.answer_type(choice=1, scores=[{"number": 1, "score": 0.7}], reason="The first one.")
+        if question.kind == "weigh_object":
+            return question.answer_type(**WEIGHED, reason="Plastic,\x1b[31m empty.")
         return question.answer_type(caption="something", category="thing", confidence=0.5)
+
+
+WEIGHED = {
+    "lightest_g": 40, "likely_g": 90, "heaviest_g": 200, "least_friction": 0.3, "likely_friction": 0.5,
+    "most_friction": 0.8, "shortest_cm": 4, "longest_cm": 12,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -166,10 +174,46 @@ def test_a_trace_replays_byte_for_byte_including_failures(segmented, run, tmp_pa
     assert replayed.made_with("descriptions") == "measured, replay of eyes-1"
 
 
+def kinds_weighed(project: Project) -> dict[int, bool]:
+    return {one.segment_id: one.physical is not None for one in project.descriptions() or ()}
+
+
+def test_every_object_is_weighed_by_the_model_and_one_that_it_cannot_weigh_keeps_the_twins_guess(project, run):
+    assert set(kinds_weighed(project).values()) == {True}
+    one = project.descriptions()[0].physical
+    assert (one.mass, one.mass_range, one.length_range) == (0.09, (0.04, 0.2), (0.04, 0.12))
+    assert (one.source, one.reason) == ("model eyes-1", "Plastic, empty.")
+    model = ScriptedModel()
+    project.decide("use_measured", kind="weigh_object", about="object 1")
+    run(project, model)
+    assert kinds_weighed(project) == {1: False, 2: True, 3: True} and not model.questions
+    project.undo()
+    project.decide("not_object", id=3, value=True)
+    run(project, model)
+    assert kinds_weighed(project)[1] and not model.questions
+
+
+def test_a_trace_without_weights_replays_with_the_twins_guess_and_says_so(segmented, library, cards, run, tmp_path):
+    recorded, replayed = (Project.open(shutil.copytree(segmented, tmp_path / name)) for name in ("one", "other"))
+    run(recorded, ScriptedModel())
+    lines = (recorded.folder / "trace.jsonl").read_text().splitlines()
+    spans = {json.loads(line)["span_id"] for line in lines if json.loads(line).get("name") == "weigh_object"}
+    older = [line for line in lines if json.loads(line)["span_id"] not in spans]
+    assert 0 < len(older) < len(lines)
+    (tmp_path / "older.jsonl").write_text("\n".join(older) + "\n")
+    services = Services(DepthSegmenter(), ReplayModel(tmp_path / "older.jsonl"), library, None, lambda: None)
+    told = [step.message for step in run_stage(replayed, services, "descriptions")]
+    assert any("masses and frictions are the twin's own guess" in one for one in told)
+    assert set(kinds_weighed(replayed).values()) == {False}
+    names = [json.loads(line).get("name") for line in (replayed.folder / "trace.jsonl").read_text().splitlines()]
+    assert "weigh_object" not in names
+
+
 def test_pictures_are_saved_beside_the_trace_and_only_numbers_of_candidates_are_answers(project, library, cards):
     starts = [line for line in read_trace(project.folder / "trace.jsonl") if line["event"] == "start"]
     for start in starts:
-        assert start["input.pictures"] and all((project.folder / name).exists() for name in start["input.pictures"])
+        pictured = start["input.pictures"] or start["name"] == "weigh_object"
+        assert pictured and all((project.folder / name).exists() for name in start["input.pictures"])
     assert {start["stage"] for start in starts} == {"descriptions", "matches"}
     match, described = project.matches()[0], project.descriptions()[0]
     query = Query(project.observation, project.segments()[0], described)
@@ -194,6 +238,8 @@ class Answering:
         self.answers, self.missed, self.asked = answers, missed, list[str]()
 
     def ask(self, question):
+        if question.kind == "weigh_object":
+            raise ModelError("It does not know.")
         self.asked.append(question.subject)
         if question.kind == "find_missed":
             if self.missed is None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from pipeline.description.physical_properties import PhysicalEstimate
 from pipeline.geometry import Pose
 from pipeline.matching import Candidate, Match, override_match
 from pipeline.scene import SceneError, fidelity
@@ -97,6 +98,25 @@ def test_sizes_are_compared_with_assets_that_look_alike_and_a_wrong_unit_is_doub
     found = measure((replace(inputs, matches=matches, descriptions=descriptions), scene))
     assert ("sizes" in doubts(found)) == doubtful
     assert size_ratio(descriptions, [replace(one, candidates=()) for one in matches], library) is None
+
+
+@pytest.mark.parametrize("factor, doubtful", [(1.0, False), (1.2, False), (2.5, True), (0.4, True), (3.0, True)])
+def test_a_models_range_of_lengths_judges_the_unit_and_each_object_before_assets_do(table, library, factor, doubtful):
+    inputs, scene = table
+    descriptions, placements = [], []
+    for described, p in zip(inputs.descriptions, scene.placements, strict=True):
+        ends = (0.8 * max(p.size), 1.25 * max(p.size))
+        said = PhysicalEstimate(0.2, (0.1, 0.4), 0.5, (0.3, 0.7), ends, "steel", "model seer")
+        attributes = replace(described.attributes, size=factor * p.size)
+        descriptions.append(replace(described, attributes=attributes, physical=said))
+        placements.append(replace(p, size=factor * p.size, length_range=ends, mass_source="model seer"))
+    found = size_ratio(descriptions, [], library)
+    assert found == pytest.approx(1 if factor < 1.25 and factor > 0.8 else factor / (1.25 if factor > 1 else 0.8))
+    inputs = replace(inputs, descriptions=descriptions, matches=[])
+    judged = measure((inputs, scene))
+    assert ("sizes" in doubts(judged)) == doubtful
+    one = measure((inputs, replace(scene, placements=(placements[0], *scene.placements[1:])))).objects
+    assert ("but such objects are" in one.get("box_0", "") and "says model seer" in one["box_0"]) == doubtful
 
 
 def move_first(scene, by):

@@ -13,6 +13,7 @@ from scipy.spatial.transform import Rotation
 
 from pipeline.assets.appearance.ray_views import surface_colours_along_rays
 from pipeline.description import describe
+from pipeline.description.physical_properties import PhysicalEstimate, WeightAnswer, estimate_physical_properties
 from pipeline.frame import Observation
 from pipeline.geometry import Pose, bounding_box
 from pipeline.matching import Candidate, Match
@@ -20,8 +21,7 @@ from pipeline.models import ModelError
 from pipeline.scene import registration, scene_files
 from pipeline.scene.observed_object import object_points, observe
 from pipeline.scene.overrides import Override, overrides_from_decisions
-from pipeline.scene.physical_properties import WeightAnswer, estimate_physical_properties
-from pipeline.scene.place_objects import place_objects
+from pipeline.scene.place_objects import place_objects, with_estimate
 from pipeline.scene.pose_search import PoseFit
 from pipeline.scene.reconstruction import reconstruct_object
 from pipeline.scene.rotation_from_print import choose_rotation, shape_symmetries
@@ -241,31 +241,57 @@ def test_a_resized_object_keeps_its_bottom_weights_are_written_and_a_refit_finds
 class FixedAnswer:
     name, has_language = "gpt-test", True
 
-    def __init__(self, *grams, friction=(0.3, 0.5, 0.7)):
+    def __init__(self, *grams, friction=(0.3, 0.5, 0.7), length=(8, 14)):
+        self.length = length
         self.numbers = dict(zip(("lightest_g", "likely_g", "heaviest_g"), grams, strict=True))
         self.numbers |= dict(zip(("least_friction", "likely_friction", "most_friction"), friction, strict=True))
 
     def ask(self, question):
         self.question = question
-        return WeightAnswer(**self.numbers, reason="hard\x1b[31m plastic, empty")
+        length = dict(zip(("shortest_cm", "longest_cm"), self.length, strict=True))
+        return WeightAnswer(**self.numbers, **length, reason="hard\x1b[31m plastic, empty")
 
 
 def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_is_impossible(tmp_path):
-    cup = make.placement(make.can(tmp_path), "cup", number=4, category="mug", container=True)
+    p = make.placement(make.can(tmp_path), "cup", number=4, category="mug", container=True)
+    about = {"name": "cup", "caption": "a white mug", "kind": "mug", "size": p.size, "hollow": True}
     model = FixedAnswer(100, 250, 400)
-    estimate = estimate_physical_properties(model, cup, "a white mug")
+    estimate = estimate_physical_properties(model, about, "object 4")
     assert (estimate.mass, estimate.mass_range) == (0.25, (0.1, 0.4))
     assert (estimate.friction, estimate.friction_range) == (0.5, (0.3, 0.7))
+    assert estimate.length_range == (0.08, 0.14)
+    assert [estimate.times_too_long(np.array([0.03, x, 0.03])) for x in (0.1, 0.28, 0.04)] == [1, 2, 0.5]
     assert estimate.source == "model gpt-test" and "\x1b" not in estimate.reason
     assert model.question.subject == "object 4" and model.question.data["object"]["size_cm"] == [6.0, 6.0, 10.0]
-    estimate = estimate_physical_properties(FixedAnswer(300, 250, 400), cup)
+    estimate = estimate_physical_properties(FixedAnswer(300, 250, 400), about, "object 4")
     assert estimate.mass_range[0] <= estimate.mass <= estimate.mass_range[1]
     nan, usual = float("nan"), (100, 250, 400)
     impossible = [FixedAnswer(*grams) for grams in ((100, 250, 400_000), (-5, 250, 400), (0, 0, 0), (100, nan, 400))]
+    impossible += [FixedAnswer(*usual, length=length) for length in ((0, 5), (-3, 5), (nan, nan), (nan, 5))]
     impossible += [FixedAnswer(*usual, friction=friction) for friction in ((0.2, 0.5, 50), (-1, 0.5, 0.6))]
     for model in impossible:
         with pytest.raises(ModelError, match=r"\A.*which is impossible.*\Z"):
-            estimate_physical_properties(model, cup)
+            estimate_physical_properties(model, about, "object 4")
+
+
+SAID = PhysicalEstimate(0.25, (0.1, 0.4), 0.5, (0.3, 0.7), (0.08, 0.14), "steel", "model seer")
+GUESSES, KNOWN = ("size", "category table", ""), ("asset", "person", "model other")
+
+
+@pytest.mark.parametrize("source", [*GUESSES, *KNOWN])
+def test_a_models_estimate_stands_in_for_a_guess_at_any_scale_and_for_nothing_that_is_known(source, tmp_path):
+    for scale in (0.5, 1.0, 2.0):
+        p = make.placement(make.can(tmp_path), "cup", mass_source=source, friction_source="size", scale=scale)
+        found = with_estimate(p, SAID)
+        kept = (0.25, (0.1, 0.4), "model seer") if source in GUESSES else (p.mass, p.mass_range, source)
+        assert (found.mass, found.mass_range, found.mass_source) == kept
+        assert (found.friction, found.friction_source, found.length_range) == (0.5, "model seer", (0.08, 0.14))
+        assert with_estimate(p, None) is p
+        articulated = replace(p, model=tmp_path / "cabinet.xml")
+        assert with_estimate(articulated, SAID) is articulated
+    scene_files.write_scene(make.scene(found), tmp_path)
+    (read,) = scene_files.read_scene(tmp_path).placements
+    assert (read.mass, read.mass_source, read.length_range) == (found.mass, found.mass_source, (0.08, 0.14))
 
 
 @pytest.fixture(scope="module")

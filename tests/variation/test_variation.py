@@ -20,7 +20,7 @@ from pipeline.simulation.physics import Physics
 from pipeline.simulation.run_record import RunRecord
 from pipeline.variation import Outcome, VariationError, VariationStudy, by_oracle, parse_id
 from pipeline.variation import variation_files as files
-from pipeline.variation.condition import SHIFT_M, SIZES, kept_range
+from pipeline.variation.condition import SHIFT_M, SIZES, draw, kept_range
 from pipeline.variation.sensitivity import effects, logistic, wilson
 from pipeline.variation.twin_uncertainty import uncertain_ranges
 from pipeline.variation.varied_scene import varied_scene
@@ -77,6 +77,22 @@ def test_conditions_stay_within_the_kept_ranges_and_their_factors_are_independen
         kinds = {value[f"{name}.asset"] for value in values}
         assert len(kinds) > 2 and all(library[kind].category == "cube" for kind in kinds)
     assert kept_range(2.0, (0.0, 0.0)) == pytest.approx((1.4, 2.6))
+
+
+@pytest.mark.parametrize("low, high, least, most", [(0.97, 1.03, 0.97, 1.03), (0.5, 1.02, 0.9, 1.02),
+                                                    (0.1, 3, 0.9, 1.1), (1.2, 2.0, 0.9, 1.1)])  # fmt: skip
+def test_sizes_vary_within_a_models_range_of_lengths_unless_it_leaves_the_measured_one_out(
+    low, high, least, most, twin, library
+):
+    scene = read_scene(twin)
+    said = [replace(p, length_range=(low * max(p.size), high * max(p.size))) for p in scene.placements]
+    scene = replace(scene, placements=tuple(said))
+    drawn = np.array([draw(scene, tuple(PLACES), None, f"9-{n:04d}").values["red_cube.size"] for n in range(200)])
+    gap = 0.05 * (most - least)
+    assert least <= drawn.min() < least + gap and most - gap < drawn.max() <= most
+
+
+def test_factors_of_conditions_are_independent(twin, library):
     rows = [{"values": study(twin, library).condition(f"2-{number:04d}").values} for number in range(400)]
     names, table = files.factor_table(rows)
     correlation = np.corrcoef(table.T) - np.eye(len(names))

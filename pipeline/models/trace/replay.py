@@ -57,7 +57,9 @@ class ReplayModel:
         self.name = ", ".join(dict.fromkeys(self._names.values()))
         self.label = f"replay of {self.name}"
         """Name in the app."""
-        self.has_vision = bool(VISION_KINDS & set(self._names))
+        self.kinds = frozenset(self._names)
+        """Kinds of questions that were asked."""
+        self.has_vision = bool(VISION_KINDS & self.kinds)
 
     def source_of(self, kind: str) -> str:
         """Return the name of the model that gave the recorded answer."""
