@@ -58,6 +58,9 @@ class Description:
     (id of a segment), "held". Boxes are x0, y0, x1, y1 in pixels of the frame."""
     failure: str = ""
     """Why the language model gave no answer, so that measurements are used; empty if it did or was not asked."""
+    affordances: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """A pixel (x, y) of the frame on each part that a hand uses, by name: "handle", "handle_2", "spout", "lid",
+    "press"."""
 
 
 class DescriptionError(StudioError):
@@ -87,7 +90,9 @@ def _description(entry: dict) -> Description:
         "centre": np.array(attributes["centre"], float),
         "rgb": tuple(attributes["rgb"]),
     }
-    return Description(**entry | {"attributes": Attributes(**attributes), "warnings": tuple(entry.get("warnings", ()))})
+    points = {str(name): (float(x), float(y)) for name, (x, y) in entry.get("affordances", {}).items()}
+    warnings = tuple(entry.get("warnings", ()))
+    return Description(**entry | {"attributes": Attributes(**attributes), "warnings": warnings, "affordances": points})
 
 
 def _rounded(value: Any) -> Any:
