@@ -266,6 +266,8 @@ def _object_to_json(o: Any, note: str) -> dict[str, Any]:
     value |= {"size": _numbers(o.size), "position": _numbers(o.position), "volume": round(float(o.volume), 7)}
     if parts := getattr(o, "parts", ()):
         value["parts"] = [_part_to_json(part, o) for part in parts]
+    if points := getattr(o, "affordances", {}):
+        value["affordances"] = {name: _numbers(o.affordance(name)) for name in points}
     return value | {"asset": getattr(o, "asset_id", ""), "caption": note}
 
 

@@ -61,6 +61,9 @@ class Description:
     """Why the language model gave no answer, so that measurements are used; empty if it did or was not asked."""
     physical: PhysicalEstimate | None = None
     """What a language model says of its mass, friction and length; None if none was asked or it gave no answer."""
+    affordances: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """A pixel (x, y) of the frame on each part that a hand uses, by name: "handle", "handle_2", "spout", "lid",
+    "press"."""
 
 
 class DescriptionError(StudioError):
@@ -90,7 +93,11 @@ def _description(entry: dict) -> Description:
         "centre": np.array(attributes["centre"], float),
         "rgb": tuple(attributes["rgb"]),
     }
-    made = {"attributes": Attributes(**attributes), "warnings": tuple(entry.get("warnings", ()))}
+    made = {
+        "attributes": Attributes(**attributes),
+        "warnings": tuple(entry.get("warnings", ())),
+        "affordances": {str(name): (float(x), float(y)) for name, (x, y) in entry.get("affordances", {}).items()},
+    }
     if entry.get("physical"):
         made["physical"] = PhysicalEstimate.from_json(entry["physical"])
     return Description(**entry | made)

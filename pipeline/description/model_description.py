@@ -17,6 +17,7 @@ from pipeline.segmentation import Segment
 from pipeline.store import digest
 
 KIND = "describe_segment"
+Affordance = Literal["handle", "spout", "lid", "press"]
 Colour = Literal["red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "grey"]
 
 
@@ -36,6 +37,14 @@ class Box(BaseModel):
         return [round(side, 1) for side in (x0, y0, x1, y1)] if x1 - x0 >= 2 and y1 - y0 >= 2 else None
 
 
+class AffordancePoint(BaseModel):
+    """A part that a hand uses, and a point on it in the second picture, as shares of its width and height."""
+
+    name: Affordance
+    x: float
+    y: float
+
+
 class DescribedAnswer(BaseModel):
     is_object: bool
     name: str = Field(min_length=1, max_length=60)
@@ -53,6 +62,7 @@ class DescribedAnswer(BaseModel):
     """A box around the whole object, if the mask shows only a part of it and no other mask the rest, or much else."""
     held: bool = False
     """Whether a hand or a robot holds it, so that it does not stand on the table."""
+    affordances: list[AffordancePoint] = Field(default_factory=list, max_length=6)
 
 
 def object_label(segment_id: int) -> str:
@@ -89,6 +99,7 @@ def describe_with_model(
         confidence=answer.confidence,
         source=source_of(model, KIND),
         mask_answer=_mask_answer(answer, frame.depth.shape, {one.id for one in others}),
+        affordances=_affordances_on(answer.affordances, segment.mask),
     )
     if answer.held:
         described = replace(described, warnings=(*described.warnings, "It is held, and does not stand on the table."))
@@ -106,6 +117,21 @@ def _mask_answer(answer: DescribedAnswer, shape: tuple[int, ...], others: Collec
         "held": answer.held or None,
     }
     return {name: value for name, value in said.items() if value is not None}
+
+
+def _affordances_on(points: Sequence[AffordancePoint], mask: np.ndarray) -> dict[str, tuple[float, float]]:
+    """Return the pixels of the points that lie on a mask (H, W), by name; a second handle is "handle_2"."""
+    height, width = mask.shape
+    pixels: dict[str, tuple[float, float]] = {}
+    for one in points:
+        if not (0 <= one.x < 1 and 0 <= one.y < 1):
+            continue
+        x, y = int(one.x * width), int(one.y * height)
+        if not mask[y, x]:
+            continue
+        number = sum(name.startswith(one.name) for name in pixels) + 1
+        pixels[one.name if number == 1 else f"{one.name}_{number}"] = float(x), float(y)
+    return pixels
 
 
 def question(frame: Frame, segment: Segment, measured: Description, others: Sequence[Segment] = ()) -> Question:

@@ -118,9 +118,16 @@ def describe_assets(objects: Mapping[str, Object], model: mujoco.MjModel) -> lis
             "bottom": round(one.bottom, 3), "top": round(one.top, 3), "container": one.container, "fixed": one.fixed,
             "moving_parts": [part.name for part in one.parts],
             "parts": _with_names(parts_of(model, model.body(one.name).id), one),
+            **_affordances(one),
         }
         for one in objects.values()
     ]  # fmt: skip
+
+
+def _affordances(one: Object) -> dict[str, Any]:
+    """Return the world points of an object's affordances; nothing for an object without any."""
+    points = {name: [round(float(x), 3) for x in one.affordance(name)] for name in one.affordances}
+    return {"affordances": points} if points else {}
 
 
 def _with_names(parts: list[dict[str, Any]], one: Object) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from pipeline.learning.start_states import StartState
 from pipeline.learning.subtask import LearningError, Subtask
 from pipeline.learning.subtask_world import SubtaskWorld
 from pipeline.learning.terms import Moment
-from pipeline.simulation.goals.hand import hand_of
+from pipeline.simulation.goals.hand import grasp_point, hand_of
 from pipeline.simulation.physics import UnstableError
 
 SCALE = 10.0
@@ -60,7 +60,9 @@ class Observer:
                 [float(hand.holding == name), one.rotation[2, 2], float(np.linalg.norm(between)) * SCALE],
             ]
         for joint in self._parts:
-            values += [(hand.grasp_points[joint] - hand.tip) * SCALE, [state[joint[0]].part(joint[1]).open]]
+            owner, part = state[joint[0]], joint[1]
+            share = 0.0 if part in owner.affordances else owner.part(part).open
+            values += [(grasp_point(state, *joint) - hand.tip) * SCALE, [share]]
         for named in self._places:
             goal = world.bound.get(named, named)
             place = np.array(goal.fixed_place) if goal.fixed_place is not None else state.zones[goal.zones[0]].xy

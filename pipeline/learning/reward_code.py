@@ -26,7 +26,8 @@ ENV: Mapping[str, tuple[int, str]] = {
     "get_pose_by_link_name": (
         2,
         "(object, link): (W, 3), world, metres: the grasp point of a moving part, which moves with it, by the part's "
-        'name; by any other word, such as "base", the middle of the object',
+        'name; an affordance such as "handle", which moves with the object, by its name; by any other word, such as '
+        '"base", the middle of the object',
     ),
     "get_start_pose_by_link_name": (2, "(object, link): the same where this subtask's episode began"),
     "get_state_by_joint_name": (2, "(object, part): (W,), the joint's position now, in metres or radians"),
@@ -68,7 +69,9 @@ class RewardCode:
     objects: tuple[str, ...]
     """Names of the objects that it measures, each once."""
     joints: tuple[tuple[str, str], ...]
-    """Names of the moving parts that it measures: (object, part)."""
+    """Names of the moving parts and affordances that it measures: (object, part)."""
+    moving_parts: tuple[tuple[str, str], ...]
+    """Those of them whose joints it measures, which affordances lack."""
     summary: str
     """The function's first line of documentation; "" without one."""
     run: Callable[[Any], np.ndarray]
@@ -92,13 +95,15 @@ def _compiled(source: str) -> RewardCode:
             raise KitError(f"the reward's code, line {getattr(node, 'lineno', 1)}: {problem}")
     calls = list(_env_calls(function))
     places = [names for name, names in calls if name in ("get_pose_by_link_name", "get_start_pose_by_link_name")]
-    joints = [names for name, names in calls if "joint" in name] + [n for n in places if n[1] not in ("", n[0], "base")]
+    moving = [(names[0], names[1]) for name, names in calls if "joint" in name]
+    joints = moving + [(a, link) for a, link in places if link not in ("", a, "base")]
     objects = [name for _, names in calls for name in names[:1]]
     objects += [names[1] for name, names in calls if name == "in_contact" and names[1] != "table"]
     summary = (ast.get_docstring(function) or "").strip().partition("\n")[0]
     return RewardCode(
         tuple(dict.fromkeys(objects)),
-        tuple(dict.fromkeys((a, b) for a, b in joints)),
+        tuple(dict.fromkeys(joints)),
+        tuple(dict.fromkeys(moving)),
         summary,
         _runnable(function),
     )

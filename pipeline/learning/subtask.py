@@ -93,9 +93,15 @@ class Subtask:
 
     @property
     def joints(self) -> tuple[tuple[str, str], ...]:
-        """Names of the moving parts that they measure: (object, part), each once."""
+        """Names of the moving parts and affordances that they measure: (object, part), each once."""
         named = [joint for goal in self.goals for joint in goal.joints]
         return tuple(dict.fromkeys([*named, *(joint for one in self.reward for joint in one.term.joints)]))
+
+    @property
+    def moving_parts(self) -> frozenset[tuple[str, str]]:
+        """Those of `joints` that have to be moving parts: what measures a place alone takes affordances too."""
+        named = [joint for goal in self.success if not goal.about_hand for joint in goal.joints]
+        return frozenset([*named, *(joint for one in self.reward for joint in one.term.moving_parts)])
 
 
 def whole_task(subtasks: Sequence[Subtask], goals: Sequence[Goal], instruction: str = "") -> Subtask:
@@ -196,7 +202,8 @@ def why_unusable(
         if zone not in zones:
             return f"there is no zone {zone!r}; there are: {', '.join(zones) or 'none'}"
     for name, part in subtask.joints:
-        parts = [one.name for one in objects[name].parts]
+        places = () if (name, part) in subtask.moving_parts else objects[name].affordances
+        parts = [*(one.name for one in objects[name].parts), *places]
         if part not in parts:
             return f"{name} has no part {part!r}; it has: {', '.join(parts) or 'none that moves'}"
     held = [goal.objects[0] for goal in subtask.success if goal.about_hand and not goal.joints]

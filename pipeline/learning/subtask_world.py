@@ -51,7 +51,8 @@ class SubtaskWorld:
         """Objects that are measured."""
         self._bodies = np.array([self.model.body(name).id for name in layouts.base.objects])
         self._places = np.zeros((len(self._bodies), 3))
-        self._grasp_points = {joint: self._grasp_point(*joint) for joint in subtask.joints}
+        moving = [joint for joint in subtask.joints if joint[1] not in layouts.base.objects[joint[0]].affordances]
+        self._grasp_points = {joint: self._grasp_point(*joint) for joint in moving}
         self.layout = layouts.base
         self.bound: dict[Goal, Goal] = {}
         """The layout's own form of each of the task's goals in the base layout."""

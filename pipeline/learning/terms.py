@@ -62,9 +62,14 @@ class RewardTerm(ABC):
 
     @property
     def joints(self) -> tuple[tuple[str, str], ...]:
-        """Names of the moving parts that it measures: (object, part)."""
+        """Names of the moving parts and affordances that it measures: (object, part)."""
         part = getattr(self, "part", "")
         return ((self.objects[0], part),) if part else ()
+
+    @property
+    def moving_parts(self) -> tuple[tuple[str, str], ...]:
+        """Those of `joints` that have to be moving parts."""
+        return self.joints
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -90,6 +95,10 @@ class GoalTerm(RewardTerm):
     @property
     def joints(self) -> tuple[tuple[str, str], ...]:
         return self.goal.joints
+
+    @property
+    def moving_parts(self) -> tuple[tuple[str, str], ...]:
+        return () if self.goal.about_hand else self.goal.joints
 
 
 def nearness(metres: float) -> float:
@@ -145,6 +154,10 @@ class Code(RewardTerm):
     @property
     def joints(self) -> tuple[tuple[str, str], ...]:
         return compiled(self.source).joints
+
+    @property
+    def moving_parts(self) -> tuple[tuple[str, str], ...]:
+        return compiled(self.source).moving_parts
 
     def potential(self, moment: Moment) -> float:
         """Return one half at the reward of the episode's start, more above it and less below, in (0, 1).
@@ -234,6 +247,10 @@ class HandDistance(RewardTerm):
     part: str = ""
     term: ClassVar = "hand_distance"
     summary: ClassVar = "(a, part=''): the hand is near the top of a, or near the grasp point of its part"
+
+    @property
+    def moving_parts(self) -> tuple[tuple[str, str], ...]:
+        return ()
 
     def potential(self, moment: Moment) -> float:
         """Return the nearness of the tip to the middle of the object's top, or to the part's grasp point."""

@@ -11,7 +11,6 @@ import cv2
 import mujoco
 import numpy as np
 
-from pipeline.geometry import Pose
 from pipeline.scene.placement import Placement, Scene
 from pipeline.scene.settle import SettlingWorld
 
@@ -48,7 +47,7 @@ class _Guess:
         centre = p.world_from_object.pos + p.world_from_object.rotation[:, axis] * (0.5 - end) * by
         share = float(size[axis] / p.size[axis])
         placement = replace(
-            p, size=size, world_from_object=Pose(centre, p.world_from_object.quat_wxyz), mass=p.mass * share,
+            p.with_box(size, centre), mass=p.mass * share,
             mass_range=(p.mass_range[0] * share, p.mass_range[1] * share),
         )  # fmt: skip
         return _Guess(placement, slack)

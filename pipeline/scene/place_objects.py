@@ -19,7 +19,7 @@ from pipeline.description.measure import hanging_height
 from pipeline.description.physical_properties import PhysicalEstimate
 from pipeline.frame import Frame, Observation, Support
 from pipeline.frame.surfaces import lowered
-from pipeline.geometry import Pose
+from pipeline.geometry import Pose, transform
 from pipeline.matching import Match
 from pipeline.scene.appearance.recolour import seen_colour
 from pipeline.scene.bin_walls import find_walls
@@ -60,6 +60,8 @@ CONFIDENT_SCORE = 0.9
 """Match score above which a primitive that fits poorly itself does not reject the asset."""
 RECOLOURED = "recoloured to the photograph"
 """Added to the provenance of an asset whose texture is tinted."""
+AFFORDANCE_MARGIN_M = 0.02
+"""Metres beyond an object's box up to which a point that a model pointed at is on the object."""
 PRIMITIVE_METHODS = {"box": "box", "cube": "box", "cylinder": "cylinder", "sphere": "ball"}
 """Reconstruction methods of the primitives that can reject an asset, by described shape."""
 
@@ -144,6 +146,9 @@ def place_object(
     def placed(asset: Asset, asset_id: str | None, fit: PoseFit) -> Placement:
         final = _overridden_fit(fit, override, asset, observed, candidate_heights(observed, below), inputs.cache)
         placement = _placement(observed, asset, asset_id, fit, final)
+        if asset.model is None:
+            shown = final if override.refit else fit  # a person may have put it where the photograph does not show it
+            placement = replace(placement, affordances=_affordances(observed, shown, placement))
         if in_air is not None and override.fixed_pose is None:
             placement = replace(placement, fixed=True)
         if asset_id is None or asset.model is not None:
@@ -289,6 +294,34 @@ def with_estimate(p: Placement, estimate: PhysicalEstimate | None) -> Placement:
         ends = estimate.friction_range
         p = replace(p, friction=estimate.friction, friction_range=ends, friction_source=estimate.source)
     return p
+
+
+def _affordances(observed: ObservedObject, shown: PoseFit, placement: Placement) -> dict[str, np.ndarray]:
+    """Return the points of `Placement.affordances`: the described pixels, seen on the object with the pose `shown`.
+
+    A pixel without depth, or whose point is off the object's box, is left out.
+    """
+    frame, world_from_camera = observed.observation.frame, observed.observation.support.world_from_camera
+    points = {}
+    for name, pixel in observed.description.affordances.items():
+        if (seen := _seen_point(frame, observed.segment.mask, pixel)) is None:
+            continue
+        own = shown.pose.rotation.T @ (transform(world_from_camera, seen[None])[0] - shown.pose.pos)
+        point = own * placement.scale / shown.scale
+        if (np.abs(point) <= placement.size / 2 + AFFORDANCE_MARGIN_M).all():
+            points[name] = point
+    return points
+
+
+def _seen_point(frame: Frame, mask: np.ndarray, pixel: tuple[float, float]) -> np.ndarray | None:
+    """Return the point (3,) in camera axes at a pixel of a mask, its depth the median around; None without depth."""
+    x, y = (round(value) for value in pixel)
+    if not (0 <= y < mask.shape[0] and 0 <= x < mask.shape[1] and mask[y, x]):
+        return None
+    around = slice(max(y - 2, 0), y + 3), slice(max(x - 2, 0), x + 3)
+    depth = frame.depth[around][mask[around] & (frame.depth[around] > 0)]
+    k, z = frame.intrinsics, float(np.median(depth)) if len(depth) else 0.0
+    return np.array([(x - k.cx) / k.fx * z, (y - k.cy) / k.fy * z, z]) if z > 0 else None
 
 
 def twin_shape(asset: Asset, measured: str) -> str:

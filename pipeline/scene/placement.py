@@ -1,6 +1,7 @@
 """The twin as values: which object stands where."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -112,6 +113,9 @@ class Placement:
     """Which asset was chosen for it, by whom, and why it does not stand here; empty if it does or none was chosen."""
     aliases: tuple[str, ...] = ()
     """Earlier names of the object: the measured one, a person's, or one from another asset."""
+    affordances: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Point (3,) on each part that a hand uses ("handle", "spout", "lid", "press"), by name, in metres: in the object's
+    axes, from the centre of its box. Empty for an articulated object, whose parts are those of its joints."""
 
     @property
     def footprint(self) -> np.ndarray:
@@ -127,6 +131,18 @@ class Placement:
     def top(self) -> float:
         """Height in metres of the highest corner of the box above the table."""
         return float(self.world_from_object.pos[2] + np.abs(self.world_from_object.rotation[2]) @ self.size / 2)
+
+    def with_box(self, size: np.ndarray, centre: np.ndarray) -> "Placement":
+        """Return the object with a box of another size (3,) about a world point (3,); affordances stay in the world."""
+        pose = self.world_from_object
+        shift = pose.rotation.T @ (centre - pose.pos)
+        points = {name: point - shift for name, point in self.affordances.items()}
+        return replace(self, size=size, world_from_object=Pose(centre, pose.quat_wxyz), affordances=points)
+
+    def resized(self, factor: float) -> "Placement":
+        """Return the object with its box and all in it larger by a factor, about the centre of the box."""
+        points = {name: factor * point for name, point in self.affordances.items()}
+        return replace(self, scale=self.scale * factor, size=self.size * factor, affordances=points)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """Read and write the twin: scene.json, and the folder scene/ with the model and its meshes."""
 
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
@@ -149,6 +150,7 @@ def _placement_to_json(p: Placement, project_dir: Path) -> dict:
             "collision": [_relative(c, project_dir) for c in p.collision],
         }
         | ({"model": _relative(p.model, project_dir), "joints": _joints_to_json(p)} if p.model else {})
+        | ({"affordances": {k: v.tolist() for k, v in p.affordances.items()}} if p.affordances else {})
     )
 
 
@@ -234,7 +236,16 @@ def _placement_from_json(data: dict, project_dir: Path) -> Placement:
         collision=tuple(project_dir / c for c in data["collision"]),
         model=project_dir / data["model"] if data.get("model") else None,
         joints=_joints_from_json(data["name"], data.get("joints", ()), float(data["scale"])),
+        affordances=_affordances_from_json(data.get("affordances", {})),
     )
+
+
+def _affordances_from_json(data: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Return the affordances of a placement. Raises ValueError for a name or point that none has."""
+    points = {name: np.array(point, float) for name, point in data.items()}
+    if not all(re.fullmatch(r"\w+", name) and p.shape == (3,) and np.isfinite(p).all() for name, p in points.items()):
+        raise ValueError("an affordance has no name or point")
+    return points
 
 
 def _joints_to_json(p: Placement) -> list[dict]:

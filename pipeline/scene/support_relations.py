@@ -6,7 +6,6 @@ from dataclasses import replace
 import cv2
 import numpy as np
 
-from pipeline.geometry import Pose
 from pipeline.scene.observed_object import ObservedObject
 from pipeline.scene.placement import Placement, Shelf
 
@@ -75,8 +74,7 @@ def extend_support(supporter: Placement, supported: Placement) -> Placement:
     if supported.asset_id is not None:
         high[2] += np.clip(supported.bottom - supporter.top, 0, 2 * SUPPORT_TOLERANCE_M)
     centre = supporter.world_from_object.pos + support_from_world.T @ (low + high) / 2
-    pose = Pose(centre, supporter.world_from_object.quat_wxyz)
-    extended = replace(supporter, size=high - low, world_from_object=pose)
+    extended = supporter.with_box(high - low, centre)
     return _with_plausible_mass(extended, float(np.prod(high - low) / np.prod(supporter.size)), supported.mass)
 
 

@@ -31,6 +31,8 @@ def scale(spec: mujoco.MjSpec, body: Any, factor: float) -> None:
             geom.meshname = name
         if np.isfinite(geom.mass):
             geom.mass *= factor**3
+    for site in body.sites:
+        site.pos = site.pos * factor
     if body.explicitinertial:
         body.mass, body.ipos, body.inertia = body.mass * factor**3, body.ipos * factor, body.inertia * factor**5
     for joint in body.joints:

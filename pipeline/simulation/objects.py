@@ -1,7 +1,7 @@
 """Objects at one instant, and regions of the ground, as generated code sees them."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -59,6 +59,15 @@ class Object:
     """Parts that move on joints: drawers, doors, lids, knobs; the highest first."""
     fill: float = 1.0
     """Share of its box that its convex hull fills."""
+    affordances: Mapping[str, np.ndarray] = field(default_factory=dict)
+    """Point (3,) on each "handle", "spout", "lid" or "press" that a model saw, by name, in metres: in the object's own
+    axes, from the centre of its box."""
+
+    def affordance(self, name: str) -> np.ndarray:
+        """Return the world point (3,) of an affordance. Raises KitError that lists those there are."""
+        if name not in self.affordances:
+            raise KitError(f"{self.name} has no affordance {name!r}; it has: {', '.join(self.affordances) or 'none'}")
+        return self.rotation @ self.affordances[name] + self.position
 
     def part(self, name: str) -> ArticulatedPart:
         """Return the part with that name. Raises KitError that lists the parts there are."""

@@ -114,6 +114,7 @@ def _object(data: dict, described: dict) -> Object:
         fixed=bool(data.get("fixed", False)),
         asset_id=str(data.get("asset_id") or ""),
         fill=float(data.get("fill") or 1.0),
+        affordances={str(name): np.array(point, float) for name, point in (data.get("affordances") or {}).items()},
         parts=tuple(sorted((_part(row, pos, rotation) for row in _named_joints(data)), key=lambda part: -part.top)),
     )
 

@@ -144,6 +144,7 @@ class Simulation:
             outline=(placed.outline - placed.position[:2]) * grow + placed.position[:2],
             top=placed.bottom + placed.height * grow,
             parts=tuple(part.moved(np.eye(3), (1 - grow) * foot, grow) for part in placed.parts),
+            affordances={affordance: point * grow for affordance, point in placed.affordances.items()},
         )
 
     def set_open(self, name: str, part: str, share: float) -> None:

@@ -80,7 +80,8 @@ def _masks(placements: Sequence[Placement], scene: Scene, frame: Frame) -> tuple
 
 def _carry_texts(source: Project, project: Project, segments: Sequence[Segment]) -> None:
     """Write the descriptions, measured in the new frame, and the matches of the segments."""
-    described = {one.segment_id: one for one in source.descriptions() or ()}
+    # affordances are pixels of the source's frame
+    described = {one.segment_id: replace(one, affordances={}) for one in source.descriptions() or ()}
     rows = []
     for segment in segments:
         if (one := described.get(segment.id)) is None:

@@ -56,7 +56,7 @@ def _varied(p: Placement, condition: Condition, library: Library | None) -> Plac
         p = _with_asset(p, library[str(asset_id)])
     factor = float(values.get(f"{p.name}.size", 1.0))
     if factor != 1:
-        p = _lifted(replace(p, size=p.size * factor, scale=p.scale * factor), p)
+        p = _lifted(p.resized(factor), p)
     mass, friction = (values.get(f"{p.name}.{name}") for name in ("mass", "friction"))
     return p if mass is None else replace(p, mass=float(mass), friction=float(friction or p.friction))
 
@@ -67,7 +67,7 @@ def _with_asset(p: Placement, asset: Asset) -> Placement:
     changed = replace(
         p, asset_id=asset.id, scale=scale, size=asset.size * scale, mesh=asset.mesh, collision=asset.collision,
         model=None, joints=(), licence=asset.licence, provenance=asset.provenance, foot=False, machine_pose=None,
-        recolour=None, printed=False, look=None,
+        recolour=None, printed=False, look=None, affordances={},
     )  # fmt: skip
     return _lifted(changed, p)
 

@@ -106,8 +106,9 @@ function matched({ match: { asset_id, asset_name: asset, reason }, placed }) {
     }`;
 }
 
-const placed = ({ placed: { mass, pos, yaw }, moved }) => html`
+const placed = ({ placed: { mass, pos, yaw, parts }, moved }) => html`
   <${Fact} name="mass">${(mass * 1000).toFixed(0)} g<//>
+  ${parts?.length > 0 && html`<p class="note">${t("Parts: {parts}", { parts: parts.join(", ") })}</p>`}
   <h3>${t("Pose")}</h3>
   <${Fact} name="x · y">${(pos[0] * 100).toFixed(1)} · ${centimetres(pos[1])}<//>
   <${Fact} name="yaw">${((yaw * 180) / Math.PI).toFixed(0)}°<//>

@@ -282,6 +282,7 @@ def _placed(placement: Placement) -> dict[str, Any]:
         "yaw": math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
         "mass": float(placement.mass),
         "scale": float(placement.scale),
+        "parts": list(placement.affordances),
         "asset_id": placement.asset_id,
         "reconstruction": _reconstruction(placement),
         "recolour": placement.recolour,

@@ -1,16 +1,21 @@
 """Rewards written as code measure, end and change nothing; planted shortcuts are told with a change that ends them."""
 
+import json
 import textwrap
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
+import mujoco
 import numpy as np
 import pytest
 import small_task
+import tabletop
+from scipy.spatial.transform import Rotation
 
 from bench.planted_policies import SHORTCUTS, SOUND, Planted, Scripted, expert
+from pipeline.learning.decomposition import question_data
 from pipeline.learning.demonstrations import oracle_episodes
 from pipeline.learning.edits import edited
 from pipeline.learning.environment import EpisodeRules, SubtaskEnv
@@ -279,3 +284,63 @@ def test_code_is_paid_like_any_term_and_cannot_change_what_it_measures(bowl_task
     assert measured.get_axis("red_cube", "z") == pytest.approx(cube.rotation[:, 2][None])
     assert (np.abs(tip) < 10).all() and potentials[0] > 0.5 and max(potentials) < 1
     assert np.argsort(potentials).tolist() == np.argsort(-np.array(gaps)).tolist()
+
+
+HANDLE = 'return -norm(env.get_robot_gripper_pose() - env.get_pose_by_link_name("red_cube", "handle"))'
+
+
+@pytest.fixture(scope="module")
+def handled(tmp_path_factory):
+    """The bowl task, whose red cube has a handle, on layouts that turn and move the cube."""
+    folder = tabletop.write(tmp_path_factory.mktemp("handled"), objects=small_task.FEW)
+    data = json.loads((folder / "scene.json").read_text())
+    data["placements"][0]["affordances"] = {"handle": [0.025, 0.01, 0.0]}
+    (folder / "scene.json").write_text(json.dumps(data))
+    return small_task.layouts(folder, kit.inside("red_cube", "white_bowl"))
+
+
+def test_a_reward_reads_the_pose_of_a_handle_which_moves_with_its_object_in_every_world(handled):
+    row = to_row(small_task.subtasks(handled)[0]) | {
+        "success": [{"goal": "HandNear", "a": "red_cube", "part": "handle"}]
+    }
+    row |= {"reward": [{"term": "code", "source": function(HANDLE)},
+                       {"term": "hand_distance", "args": {"a": "red_cube", "part": "handle"}}]}  # fmt: skip
+    subtask = from_row(row)
+    require_usable([subtask], handled.base.objects, [])
+    env = SubtaskEnv(handled, subtask, small_task.settled(handled, subtask, range(3)))
+    places = []
+    for start in range(3):
+        env.reset(options={"start": start})
+        physics = env.world.physics
+        before = MomentEnv(env.moment.state, env.moment.state).get_pose_by_link_name("red_cube", "handle")
+        first = physics.addresses["red_cube"]
+        physics.data.qpos[first : first + 7] = [0.1 * start, 0.0, 0.2, *Rotation.random(rng=start).as_quat()]
+        mujoco.mj_forward(physics.model, physics.data)
+        moment = env.world.pursue()
+        body = physics.data.body("red_cube")
+        measured = MomentEnv(moment.state, env.moment.state)
+        (now,) = measured.get_pose_by_link_name("red_cube", "handle")
+        assert now == pytest.approx(body.xmat.reshape(3, 3) @ [0.025, 0.01, 0.0] + body.xpos)
+        assert measured.get_start_pose_by_link_name("red_cube", "handle") == pytest.approx(before)
+        gap = np.linalg.norm(now - moment.state.hand.tip)
+        assert compiled(function(HANDLE)).run(measured) == pytest.approx([-gap])
+        assert subtask.success[0].miss(moment.state) == pytest.approx(max(0.0, gap - 0.02))
+        seen = env._observer.observe(moment)
+        assert np.isfinite(seen).all() and seen.shape == env.observation_space.shape
+        places.append(before)
+    assert np.ptp(places, axis=0).max() > 0.02, "the layouts differ"
+    assert list(MomentEnv(moment.state, moment.state).get_pose_by_link_name("red_cube", "base").shape) == [1, 3]
+    assets = {one["name"]: one for one in question_data(small_task.task(), handled)["assets"]}
+    assert list(assets["red_cube"]["affordances"]) == ["handle"] and "affordances" not in assets["white_bowl"]
+
+
+@pytest.mark.parametrize("term", [
+    {"term": "code", "source": function('return env.get_state_by_joint_name("red_cube", "handle")')},
+    {"term": "code", "source": function('return env.get_pose_by_link_name("blue_cube", "handle")[:, 2]')},
+    {"term": "joint_target", "args": {"a": "red_cube", "part": "handle"}},
+    {"term": "hand_distance", "args": {"a": "red_cube", "part": "lid"}},
+])  # fmt: skip
+def test_a_handle_is_no_joint_and_only_on_the_object_that_has_it(handled, term):
+    row = to_row(small_task.subtasks(handled)[0]) | {"reward": [term]}
+    with pytest.raises(LearningError, match=r"_cube has no part '(handle|lid)'; it has: (handle|none that moves)"):
+        require_usable([from_row(row)], handled.base.objects, [])

@@ -7,6 +7,7 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import tabletop
 from hypothesis import assume, given, settings
@@ -295,6 +296,11 @@ def test_an_instruction_is_understood_impossible_or_misunderstood_and_questions_
     can = next(o for o in data["objects"] if o["name"] == "yellow_can")
     assert can["caption"] == "a tin of soup" and can["size"] == [0.066, 0.066, 0.1] and can["shape"] == "cylinder"
     assert len(data["table"]["polygon"]) == 4 and data["right"] == [1.0, 0.0]
+    named = {"red_cube": {"handle": np.array([0.025, 0.0, 0.01])}}
+    objects = [replace(one, affordances=named.get(one.name, {})) for one in scene.objects]
+    more = tasks.scene_to_json(replace(scene, objects=tuple(objects)), {"yellow_can": "a tin of soup"})
+    assert more["objects"][0].pop("affordances") == {"handle": [-0.155, -0.05, 0.035]}
+    assert more == data, "a scene without affordances asks what it asked before"
 
 
 def test_a_layout_made_by_hand_is_a_task_with_its_positions_as_goals_and_a_task_reads_back_from_its_json(scene):

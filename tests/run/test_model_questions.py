@@ -14,6 +14,7 @@ from pipeline import description
 from pipeline.assets import Library
 from pipeline.assets.asset_captions import lacks_description
 from pipeline.description import describe
+from pipeline.description.model_description import describe_with_model
 from pipeline.frame import load
 from pipeline.matching import Candidate, LibraryFeatures, Match, Query
 from pipeline.matching.model import question as choice_question
@@ -403,3 +404,32 @@ def test_segments_with_a_decision_are_not_merged(in_two, kind):
     matches, messages = merged(in_two)
     assert [one.id for one in in_two.segments()] == [1, 2]
     assert len(matches) == 2 and messages == []
+
+
+@pytest.mark.parametrize("points, named", [
+    ([], []),
+    ([("handle", (0.5, 0.5)), ("lid", (0.5, 0.05)), ("handle", (0.5, 0.9))], ["handle", "lid", "handle_2"]),
+    ([("handle", (-0.3, 0.5)), ("handle", (0.5, 0.5)), ("press", (1.2, 0.5)), ("spout", (0.5, 1.4))], ["handle"]),
+    ([("spout", (9.0, 0.5)), ("lid", (float("nan"), 0.5)), ("press", (0.5, -9.0))], []),
+])  # fmt: skip
+def test_parts_that_a_model_points_at_are_pixels_of_the_object_and_those_beside_it_are_dropped(tmp_path, points, named):
+    observation, (segment,) = make.observe(make.scene(make.placement(make.can(tmp_path))))
+    measured = describe(observation.frame, observation.support, segment)
+    rows, columns = np.nonzero(segment.mask)
+    low, extent = np.array([columns.min(), rows.min()]), np.array([np.ptp(columns), np.ptp(rows)])
+
+    def ask(question):
+        shares = [(low + at * extent) / segment.mask.shape[::-1] for _, at in points]
+        rows = [{"name": name, "x": x, "y": y} for (name, _), (x, y) in zip(points, shares, strict=True)]
+        answer = {"is_object": True, "name": "jug", "caption": "A jug.", "colour": "red"}
+        return question.answer_type(**answer, **({"affordances": rows} if rows else {}))
+
+    model = SimpleNamespace(name="eyes-1", ask=ask)
+    described = describe_with_model(observation.frame, segment, measured, model)
+    assert list(described.affordances) == named
+    assert all(segment.mask[int(y), int(x)] for x, y in described.affordances.values())
+    (read,) = description.from_json(description.to_json([described]))
+    assert read.affordances == described.affordances
+    (older,) = json.loads(description.to_json([described]))
+    del older["affordances"]
+    assert description.from_json(json.dumps([older]))[0].affordances == {}

@@ -4,9 +4,11 @@ import re
 from dataclasses import replace
 from types import SimpleNamespace
 
+import cv2
 import drawn_scene as make
 import numpy as np
 import pytest
+import trimesh
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from scipy.spatial.transform import Rotation
@@ -15,7 +17,7 @@ from pipeline.assets.appearance.ray_views import surface_colours_along_rays
 from pipeline.description import describe
 from pipeline.description.physical_properties import PhysicalEstimate, WeightAnswer, estimate_physical_properties
 from pipeline.frame import Observation
-from pipeline.geometry import Pose, bounding_box
+from pipeline.geometry import Pose, bounding_box, transform
 from pipeline.matching import Candidate, Match
 from pipeline.models import ModelError
 from pipeline.scene import registration, scene_files
@@ -236,6 +238,67 @@ def test_a_resized_object_keeps_its_bottom_weights_are_written_and_a_refit_finds
     override = Override(mug.placements[0].world_from_object, 0.85, refit=True, refit_scale=True)
     (placed,) = place_again(mug, library, tmp_path, overrides={2: override}).placements
     assert placed.scale == pytest.approx(1, abs=0.05)
+
+
+def placed_with_parts(scene, library, folder, known=True, override=None):
+    """Return the only object, placed, its segment, and where the photograph shows two parts, in world (3,) by name.
+
+    "handle" is the pixel of the mask farthest to the right, "lid" the highest; "press" is beside the mask.
+    """
+    inputs = make.inputs(scene, library, folder, known, {scene.placements[0].segment_id: override or Override()})
+    frame, support = inputs.observation.frame, inputs.observation.support
+    inner = cv2.erode(inputs.segments[0].mask.astype(np.uint8), np.ones((3, 3), np.uint8)).astype(bool)
+    pixels = np.argwhere(inner)[:, ::-1]
+    ends = {"handle": pixels[pixels[:, 0].argmax()], "lid": pixels[pixels[:, 1].argmin()]}
+    seen = {name: (float(x), float(y)) for name, (x, y) in ends.items()} | {"press": (1.0, 1.0)}
+    described = [replace(inputs.descriptions[0], affordances=seen)]
+    (placed,) = place_objects(replace(inputs, descriptions=described)).placements
+    shown = {name: transform(support.world_from_camera, frame.points[y, x]) for name, (x, y) in ends.items()}
+    return placed, shown
+
+
+def in_world(p, name):
+    return p.world_from_object.rotation @ p.affordances[name] + p.world_from_object.pos
+
+
+@pytest.mark.parametrize("yaw", [0.3, 2.0, 4.0])
+@pytest.mark.parametrize("id, factor", [("red_mug", 1), ("red_block", 1.2), ("mustard_bottle", 1), ("", 1)])
+def test_a_part_that_a_model_saw_is_on_the_object_where_the_photograph_shows_it(library, tmp_path, id, factor, yaw):
+    mesh, known = (library[id].mesh, True) if id else (make.box(tmp_path, (0.12, 0.05, 0.09)), False)
+    size = library[id].size * factor if id else None
+    true = make.placement(mesh, id or "box", (0.04, 0.06), yaw=yaw, size=size, asset_id=id or None)
+    placed, shown = placed_with_parts(make.scene(true), library, tmp_path, known)
+    assert list(placed.affordances) == ["handle", "lid"], "what is beside the mask is no part"
+    surface = trimesh.load(placed.mesh, force="mesh")
+    surface.apply_translation(-surface.bounds.mean(0))
+    surface.apply_scale(placed.size / surface.extents)
+    points, _ = trimesh.sample.sample_surface(surface, 20_000, seed=0)
+    for name, point in shown.items():
+        assert np.linalg.norm(in_world(placed, name) - point) < 0.01
+        assert np.linalg.norm(points - placed.affordances[name], axis=1).min() < 0.01
+
+
+def test_a_part_stays_at_its_place_on_an_object_that_a_person_moves_and_resizes_and_without_depth_there_is_none(
+    mug, library, tmp_path
+):
+    plain, _ = placed_with_parts(mug, library, tmp_path)
+    away = Pose(plain.world_from_object.pos + np.array([0.2, -0.1, 0.02]), UPRIGHT)
+    moved, _ = placed_with_parts(mug, library, tmp_path, override=Override(away, 1.5))
+    for name, point in plain.affordances.items():
+        assert moved.affordances[name] == pytest.approx(1.5 * point)
+        assert plain.resized(1.5).affordances[name] == pytest.approx(1.5 * point)
+        boxed = plain.with_box(plain.size * [1, 2, 1], plain.world_from_object.pos + np.array([0.01, 0.02, 0.0]))
+        assert in_world(boxed, name) == pytest.approx(in_world(plain, name))
+    inputs = make.inputs(mug, library, tmp_path)
+    frame, (segment,) = inputs.observation.frame, inputs.segments
+    y, x = np.argwhere(segment.mask)[len(np.argwhere(segment.mask)) // 2]
+    depth = frame.depth.copy()
+    depth[y - 2 : y + 3, x - 2 : x + 3] = 0
+    described = [replace(inputs.descriptions[0], affordances={"lid": (float(x), float(y))})]
+    for seen, names in ((frame, ["lid"]), (replace(frame, depth=depth), [])):
+        observation = Observation(seen, inputs.observation.support)
+        (placed,) = place_objects(replace(inputs, observation=observation, descriptions=described)).placements
+        assert list(placed.affordances) == names
 
 
 class FixedAnswer:

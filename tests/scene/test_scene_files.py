@@ -4,6 +4,7 @@ import io
 import json
 import zipfile
 from contextlib import nullcontext
+from dataclasses import replace
 
 import cabinet
 import drawn_scene as make
@@ -19,6 +20,8 @@ from pipeline.scene import SceneError, fidelity, scene_files
 from pipeline.scene.mjcf import builder
 from pipeline.scene.scene_files import read_scene, write_scene
 from pipeline.scene.settle import settle
+from pipeline.simulation import kit
+from pipeline.simulation.physics import Physics
 
 
 def test_a_scene_written_and_read_is_the_same_scene_and_writing_it_again_changes_nothing(tmp_path):
@@ -34,6 +37,45 @@ def test_a_scene_written_and_read_is_the_same_scene_and_writing_it_again_changes
     first = {p.name: p.read_bytes() for p in (project / "scene").iterdir()}
     scene_files.write_scene(read, project)
     assert {p.name: p.read_bytes() for p in (project / "scene").iterdir()} == first
+
+
+def test_affordances_are_written_and_read_are_sites_that_no_picture_shows_and_scale_with_their_object(tmp_path):
+    box = make.placement(make.box(tmp_path), "box", (0.1, 0), yaw=0.3)
+    handle = np.array([0.03, 0.0, 0.02])
+    plain, named = make.scene(box), make.scene(replace(box, affordances={"handle": handle, "handle_2": -handle}))
+    write_scene(plain, tmp_path / "plain")
+    assert "affordances" not in (tmp_path / "plain" / "scene.json").read_text(), "a file as of older versions"
+    assert read_scene(tmp_path / "plain").placements[0].affordances == {}
+    write_scene(named, tmp_path / "named")
+    read = read_scene(tmp_path / "named").placements[0].affordances
+    assert list(read) == ["handle", "handle_2"] and read["handle"] == pytest.approx(handle)
+    data = json.loads((tmp_path / "named" / "scene.json").read_text())
+    for broken in ({"handle": [0, 1]}, {"a/b": [0, 0, 0]}, {"lid": [float("nan"), 0, 0]}, ["lid"]):
+        data["placements"][0]["affordances"] = broken
+        (tmp_path / "scene.json").write_text(json.dumps(data))
+        with pytest.raises(SceneError, match="damaged"):
+            read_scene(tmp_path)
+    drawn = []
+    for project in ("plain", "named"):
+        model = mujoco.MjModel.from_xml_path(str(tmp_path / project / "scene" / "scene.xml"))
+        data, picture = mujoco.MjData(model), mujoco.MjvScene(model, 100)
+        mujoco.mj_forward(model, data)
+        options = mujoco.MjvOption(), mujoco.MjvPerturb(), mujoco.MjvCamera()
+        mujoco.mjv_updateScene(model, data, *options, mujoco.mjtCatBit.mjCAT_ALL, picture)
+        drawn.append([(geom.objtype, geom.objid, *geom.pos) for geom in picture.geoms[: picture.ngeom]])
+    assert drawn[0] == drawn[1] and model.nsite == 2
+    for name, size, turn in (("box", 1.0, 0.0), ("box", 1.5, 2.0), ("copy", 1.5, 0.7)):
+        sim = kit.Simulation(kit.Scene.load(tmp_path / "named"))
+        sim.resize("box", size)
+        sim.copy("box", "copy", (-0.2, 0.1))
+        sim.move(name, (0.0, -0.1), yaw=turn)
+        physics = Physics(sim.bench())
+        mujoco.mj_forward(physics.model, physics.data)
+        site = physics.data.site(f"{'copy/' if name == 'copy' else ''}box:handle").xpos
+        assert sim[name].affordance("handle") == pytest.approx(site)
+        assert physics.state()[name].affordance("handle") == pytest.approx(site)
+    with pytest.raises(kit.KitError, match="box has no affordance 'lid'; it has: handle, handle_2"):
+        sim["box"].affordance("lid")
 
 
 def test_an_invalid_scene_or_a_missing_or_damaged_scene_json_is_one_line(tmp_path):

@@ -1,6 +1,7 @@
 """Build the MuJoCo model of a scene.
 
-Geom groups: 0 for table, shelves and floor, 2 for visual geoms, 3 for collision geoms, 4 for a bin's walls. A body's
+Geom groups: 0 for table, shelves and floor, 2 for visual geoms, 3 for collision geoms, 4 for a bin's walls. Sites of
+affordances are in group 4, because MuJoCo's renderer and viewer draw the groups 0 to 2 unless told otherwise. A body's
 frame is the centre of its object's size box. Contacts are stiffer than MuJoCo's default, so that resting objects sink
 in by less than 0.1 mm.
 """
@@ -34,7 +35,7 @@ LIGHT_DISTANCE_M = 2.1
 """Distance of the main light from the middle of the table."""
 MAIN_BRIGHTNESS = 0.5
 """Of the main light where the photograph tells its direction; 1 shows a surface that faces it in its own colour."""
-VISUAL_GROUP, COLLISION_GROUP, WALL_GROUP = 2, 3, 4
+VISUAL_GROUP, COLLISION_GROUP, WALL_GROUP, SITE_GROUP = 2, 3, 4, 4
 FOOT_HEIGHT_M = 0.004
 """Height of the flat foot of objects that would topple."""
 PROP_CONTACT_BIT = 2
@@ -279,6 +280,8 @@ def _add_object(spec: mujoco.MjSpec, p: Placement, visuals: bool) -> None:
     if visuals:
         _add_visual(spec, body, p, visual, scale)
     _add_collision(spec, body, p, scale, centre)
+    for name, point in p.affordances.items():
+        body.add_site(name=f"{p.name}:{name}", pos=point, size=[0.005] * 3, group=SITE_GROUP)
     if p.model is not None:
         closed = articulated_body.closed_inertia(p)
         inertia = closed.inertia

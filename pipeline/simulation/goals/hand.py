@@ -75,7 +75,12 @@ def hand_of(state: State) -> HandState:
 
 
 def grasp_point(state: State, name: str, part: str) -> np.ndarray:
-    """Return the world point (3,) where the tip takes hold of a part. Raises KitError where it has none."""
+    """Return the world point (3,) of an affordance, or where the tip takes hold of a moving part.
+
+    Raises KitError where there is none.
+    """
+    if part in state[name].affordances:
+        return state[name].affordance(part)
     points = hand_of(state).grasp_points
     if (name, part) not in points:
         raise KitError(f"the hand gets to no place on {part!r} of {name} from the side")
