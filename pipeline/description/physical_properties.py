@@ -1,6 +1,6 @@
 """Ask a model how heavy, slippery and long an object may be, each as a range, as in Gen2Sim (Katara et al. 2023)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,8 +54,12 @@ class PhysicalEstimate:
 
     def times_too_long(self, size: np.ndarray) -> float:
         """Return how many times longer an object of `size` (3,) in metres is than its range; 1 within it."""
-        longest = float(np.max(size))
-        return longest / float(np.clip(longest, *self.length_range))
+        return _times_too_long(size, self.length_range)
+
+
+def _times_too_long(size: np.ndarray, length_range: Sequence[float]) -> float:
+    longest = float(np.max(size))
+    return longest / float(np.clip(longest, *length_range))
 
 
 def _range(value: Any) -> Range:
@@ -83,10 +87,12 @@ def estimate_physical_properties(model: Model, about: Mapping[str, Any], subject
     """
     answer = model.ask(question(about, subject))
     assert isinstance(answer, WeightAnswer)
-    volume, source = float(np.prod(about["size"])), source_of(model, KIND)
+    source = source_of(model, KIND)
     grams = np.sort([answer.lightest_g, answer.likely_g, answer.heaviest_g])
     frictions = np.sort([answer.least_friction, answer.likely_friction, answer.most_friction])
     lengths = np.sort([answer.shortest_cm, answer.longest_cm]) / 100
+    # of a measured size that the model's range excludes, the mass is that of a believable one
+    volume = float(np.prod(about["size"])) / _times_too_long(about["size"], lengths) ** 3
     # (2.0, 20_000.0): densities of the size box that are accepted, in kg/m^3: from a crumpled bag to solid gold
     low, high = (density * volume * 1000 for density in (2.0, 20_000.0))
     # Friction coefficients that are accepted

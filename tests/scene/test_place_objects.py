@@ -328,6 +328,8 @@ def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_i
     assert model.question.subject == "object 4" and model.question.data["object"]["size_cm"] == [6.0, 6.0, 10.0]
     estimate = estimate_physical_properties(FixedAnswer(300, 250, 400), about, "object 4")
     assert estimate.mass_range[0] <= estimate.mass <= estimate.mass_range[1]
+    huge = estimate_physical_properties(FixedAnswer(100, 250, 400), about | {"size": 20 * p.size}, "object 4")
+    assert huge.mass == 0.25 and huge.times_too_long(20 * p.size) > 10, "a wrong unit is judged, and is no wrong answer"
     nan, usual = float("nan"), (100, 250, 400)
     impossible = [FixedAnswer(*grams) for grams in ((100, 250, 400_000), (-5, 250, 400), (0, 0, 0), (100, nan, 400))]
     impossible += [FixedAnswer(*usual, length=length) for length in ((0, 5), (-3, 5), (nan, nan), (nan, 5))]

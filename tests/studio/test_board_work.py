@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gradio.utils import get_upload_folder
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from offline_studio import FRAME, offline_services, wait_until
@@ -39,6 +38,7 @@ from studio.board.project_facts import read_facts
 from studio.board.review_queue import apply_review, review_record
 from studio.sessions.session_registry import SessionRegistry
 from studio.web.errors import RequestError
+from studio.web.upload_folder import upload_folder
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def batches(sessions: SessionRegistry) -> Iterator[Batches]:
 
 def uploads(*names: str) -> list[dict[str, str]]:
     """Return uploads [{path, name}] of a folder with frames of those names; of "broken", only a false picture."""
-    folder = Path(get_upload_folder())
+    folder = upload_folder().path
     folder.mkdir(parents=True, exist_ok=True)
     files = []
     for name in names:

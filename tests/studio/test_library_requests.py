@@ -2,13 +2,11 @@
 
 import shutil
 from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import trimesh
-from gradio.utils import get_upload_folder
 from offline_studio import offline_services, wait_until
 
 from pipeline.assets.library import BUILTIN_LIBRARY, Library
@@ -19,7 +17,7 @@ from studio.library.library_requests import endpoint
 from studio.library.shared_library import SharedLibrary
 from studio.sessions.session_registry import SessionRegistry
 from studio.web.errors import RequestError
-from studio.web.upload_folder import collect_uploads
+from studio.web.upload_folder import collect_uploads, upload_folder
 from tests.assets.test_packs import UID, served  # noqa: F401  (a fixture)
 
 
@@ -38,7 +36,7 @@ def ask(shared) -> Callable[..., dict[str, Any]]:
 
 
 def test_only_uploads_are_imported_all_arrive_and_none_leaves_its_folder(tmp_path):
-    uploads = Path(get_upload_folder())
+    uploads = upload_folder().path
     uploads.mkdir(parents=True, exist_ok=True)
     upload = uploads / "some.obj"
     upload.write_text("v 0 0 0")
@@ -73,7 +71,7 @@ def finished_job(ask: Callable[..., dict[str, Any]]) -> dict[str, Any]:
 
 def imported_job(ask: Callable[..., dict[str, Any]], name: str, mesh: trimesh.Trimesh) -> dict[str, Any]:
     """Import an upload; return its job once nothing runs."""
-    path = Path(get_upload_folder()) / name
+    path = upload_folder().path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     mesh.export(path)
     ask("import", files=[{"path": str(path), "name": name}])
