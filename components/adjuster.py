@@ -10,8 +10,8 @@ class Adjuster(Component):
     """Value: {token, busy, version, objects: [{id, name, colour, pos, quat_wxyz, scale, size, reconstructed, adjusted,
     settle_note, mass, friction, inertia, fit, files}], model, pending: ["object 3"]}, in SI units.
 
-    mass and friction are {value, range: [low, high], source}. "_urdf.zip" and "_mjcf.zip" are appended to the address
-    `files`. `busy` is true while the twin is being rebuilt. `model` names the model that can estimate weights, "" if
+    mass and friction are {value, range: [low, high], source, range_source, is_decided}. "_urdf.zip" and "_mjcf.zip" are
+    appended to the address `files`. `busy` is true while the twin is being rebuilt. `model` names the model that can estimate weights, "" if
     there is none; `pending` lists the objects it is being asked about.
 
     Events: `decide` {kind, ...its data}; `weigh` {id} to ask the model. Requests: {token, seq, id, pos, quat_wxyz,

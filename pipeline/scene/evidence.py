@@ -265,10 +265,9 @@ def _object_doubt(p: Placement, fidelities: Mapping[str, ObjectFidelity]) -> str
     low, high = p.length_range
     # Share by which nine of ten lengths are measured wrongly at most (docs/results/twin.md)
     if high and not 0.88 * low <= max(p.size) <= 1.12 * high:
-        by = next((one for one in (p.mass_source, p.friction_source) if one.startswith("model ")), "a model")
         return (
             f"{p.name} is {100 * max(p.size):.0f} cm long, but such objects are {100 * low:.3g} to {100 * high:.3g} "
-            f"cm, says {by}: check its mask and the unit of the depth"
+            f"cm, says {p.range_source}: check its mask and the unit of the depth"
         )
     if p.name in fidelities and fidelities[p.name].agreement == "off":
         return fidelities[p.name].verdict

@@ -281,19 +281,27 @@ def _placement(
 
 
 def with_estimate(p: Placement, estimate: PhysicalEstimate | None) -> Placement:
-    """Return the placement with what a model says of the object, where its asset's own values are but a guess.
+    """Return the placement with a model's ranges, and with its values where the asset's own are but a guess.
 
-    The estimate is of the real object, whatever the scale of its mesh. An articulated asset keeps its model's masses.
+    The estimate is of the real object, whatever the scale of its mesh. A range grows to hold the asset's own value.
+    What a person or an earlier estimate said stays, and an articulated asset keeps its model's masses.
     """
     if estimate is None or p.model is not None:
         return p
-    p = replace(p, length_range=estimate.length_range)
+    p = replace(p, length_range=estimate.length_range, range_source=estimate.source)
     if p.mass_source in GUESSED:
-        p = replace(p, mass=estimate.mass, mass_range=estimate.mass_range, mass_source=estimate.source)
+        p = replace(p, mass=estimate.mass, mass_source=estimate.source)
     if p.friction_source in GUESSED:
-        ends = estimate.friction_range
-        p = replace(p, friction=estimate.friction, friction_range=ends, friction_source=estimate.source)
+        p = replace(p, friction=estimate.friction, friction_source=estimate.source)
+    if p.mass_source in ("asset", estimate.source):
+        p = replace(p, mass_range=_with_value(estimate.mass_range, p.mass))
+    if p.friction_source in ("asset", estimate.source):
+        p = replace(p, friction_range=_with_value(estimate.friction_range, p.friction))
     return p
+
+
+def _with_value(ends: tuple[float, float], value: float) -> tuple[float, float]:
+    return min(ends[0], value), max(ends[1], value)
 
 
 def _affordances(observed: ObservedObject, shown: PoseFit, placement: Placement) -> dict[str, np.ndarray]:

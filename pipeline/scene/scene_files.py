@@ -33,7 +33,7 @@ from pipeline.store import parse_json, write_json
 _PLAIN_FIELDS = (
     "name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "fill", "colour",
     "container",
-    "fixed", "foot", "prop", "misfit", "mass_source", "friction_source", "licence", "provenance",
+    "fixed", "foot", "prop", "misfit", "mass_source", "friction_source", "range_source", "licence", "provenance",
     "overruled", "printed",
 )  # fmt: skip
 """Fields of a placement that are JSON values already."""

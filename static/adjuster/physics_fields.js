@@ -14,13 +14,12 @@ const SOURCES = {
 export function physicsFields(object, decide) {
   const { id, mass, friction } = object,
     save = (mass, friction) => decide("physics", { id, mass, friction }),
-    isOverridden = ({ source }) => source === "person" || source.startsWith("model "),
-    override = (property) => (isOverridden(property) ? property.value : null);
+    override = (property) => (property.is_decided ? property.value : null);
   return html`<div class="line physics flow" key=${`physics ${id}`}>
     ${numberField(t("Mass"), mass, 1000, "g", 0, (value) => save(value, override(friction)))}
     ${numberField(t("Friction"), friction, 1, "", 2, (value) => save(override(mass), value))}
     ${
-      (isOverridden(mass) || isOverridden(friction)) &&
+      (mass.is_decided || friction.is_decided) &&
       html`<button class="studio-button" data-sends="adjuster.decide" onclick=${() => save(null, null)}
         title=${t("Discard your mass and friction")}>${t("Reset")}</button>`
     }
@@ -33,12 +32,13 @@ export function inertia({ inertia: moments }) {
     <span>${moments ? `${moments.map((value) => significant(value * 1e4)).join(" · ")} kg cm²` : "…"}</span></div>`;
 }
 
-function numberField(name, { value, range: [low, high], source }, factor, unit, digits, save) {
+function numberField(name, { value, range: [low, high], source, range_source }, factor, unit, digits, save) {
   const format = (metric) => (digits ? (metric * factor).toFixed(digits) : significant(metric * factor)),
     range = { low: format(low), high: format(high) },
     hasRange = high > low,
     isOutside = hasRange && (value < low * 0.999 || value > high * 1.001),
-    plausible = hasRange ? t("Plausible: {low} to {high} {unit}", { ...range, unit }).trim() : "";
+    bounds = hasRange ? t("Plausible: {low} to {high} {unit}", { ...range, unit }).trim() : "",
+    plausible = bounds && range_source ? t("{range}, says {source}", { range: bounds, source: range_source }) : bounds;
   const onChange = ({ target }) => {
     if (Number(target.value) > 0) save(Number(target.value) / factor);
     else target.value = target.defaultValue;

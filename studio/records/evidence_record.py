@@ -58,7 +58,7 @@ def _figures(e: Evidence) -> Iterator[tuple[str, str, str]]:
         ground += "; " + t("another surface {share}", share=f"{e.grounds[1]:.0%}")
     yield "ground", t("Ground"), ground
     if e.size_ratio is not None:
-        yield "sizes", t("Sizes"), t("{factor} times those of assets that look alike", factor=f"{e.size_ratio:.2g}")
+        yield "sizes", t("Sizes"), t("{factor} times the usual", factor=f"{e.size_ratio:.2g}")
     if e.object_count:
         counts = t("{n} of {count} doubtful", n=len(e.objects), count=e.object_count)
         yield "objects", t("Objects"), counts

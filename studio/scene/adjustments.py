@@ -109,14 +109,24 @@ def _object_record(session: Session, pending: PendingPlacement) -> dict[str, Any
         "reconstructed": p.asset_id is None,
         "adjusted": p.machine_pose is not None,
         "settle_note": note,
-        "mass": _property(p.mass, p.mass_range, p.mass_source),
-        "friction": _property(p.friction, p.friction_range, p.friction_source),
+        "mass": _property(p.mass, p.mass_range, p.mass_source, p.range_source, pending.override.mass),
+        "friction": _property(
+            p.friction, p.friction_range, p.friction_source, p.range_source, pending.override.friction
+        ),
         "files": f"project/{session.token}/object/{p.segment_id}",
     }
 
 
-def _property(value: float, plausible: tuple[float, float], source: str) -> dict[str, Any]:
-    return {"value": float(value), "range": [float(bound) for bound in plausible], "source": source}
+def _property(
+    value: float, plausible: tuple[float, float], source: str, range_source: str, decided: float | None
+) -> dict[str, Any]:
+    return {
+        "value": float(value),
+        "range": [float(bound) for bound in plausible],
+        "source": source,
+        "range_source": range_source,
+        "is_decided": decided is not None,
+    }
 
 
 def settling_note(chosen: Pose, settled: Pose) -> str:

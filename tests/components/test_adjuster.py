@@ -130,7 +130,8 @@ def test_poses_are_refitted_and_reset_and_objects_are_weighed_and_exported(adjus
     adjuster.answer_event()  # what is sent changes nothing
     pose = {"id": OBJECT} | {key: one[key] for key in ("pos", "quat_wxyz", "scale")}
     one |= {"adjusted": True, "settle_note": "moved it 3 mm down"}
-    one |= {"mass": {"value": 0.2, "range": [0.1, 0.3], "source": ""}}
+    one |= {"mass": {"value": 0.2, "range": [0.1, 0.3], "source": "", "range_source": "model seer",
+                      "is_decided": False}}  # fmt: skip
     adjuster.set_value("adjuster", value | {"objects": [one], "model": "seer", "version": "2"})
     expect(page.locator(".adjuster .settled")).to_have_text("Settling: moved it 3 mm down")
     press_buttons(page, "Refit", "Refit with size", "Reset pose", "Ask the model")
@@ -144,9 +145,12 @@ def test_poses_are_refitted_and_reset_and_objects_are_weighed_and_exported(adjus
     refits = [("decide", {"kind": "refit", **how}) for how in (pose | {"free": False}, pose | {"free": True})]
     reset = ("decide", {"kind": "refit", "id": OBJECT})
     assert adjuster.sent == [*refits, reset, ("weigh", {"id": OBJECT}), ("decide", {"kind": "physics"} | weight)]
-    one |= {"mass": {"value": 4.0, "range": [0.1, 0.3], "source": "person"}}
+    expect(page.get_by_role("button", name="Reset", exact=True)).to_have_count(0)  # nothing was decided
+    one["mass"] |= {"value": 4.0, "source": "person", "is_decided": True}
     adjuster.set_value("adjuster", value | {"objects": [one], "model": "seer", "pending": [f"object {OBJECT}"]})
     expect(page.locator(".adjuster .physics .tag.warn")).to_have_text("! Outside 100–300")
+    said = "Plausible: 100 to 300 g, says model seer"
+    expect(page.locator(".adjuster .range").first).to_have_attribute("title", said)
     expect(page.locator(".adjuster .range .mark").first).to_have_attribute("style", "left: 100%;")
     expect(page.get_by_role("button", name="Asking the model")).to_be_disabled()
     enter(adjuster, "Friction", 0.55)

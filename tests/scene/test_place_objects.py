@@ -346,17 +346,20 @@ GUESSES, KNOWN = ("size", "category table", ""), ("asset", "person", "model othe
 @pytest.mark.parametrize("source", [*GUESSES, *KNOWN])
 def test_a_models_estimate_stands_in_for_a_guess_at_any_scale_and_for_nothing_that_is_known(source, tmp_path):
     for scale in (0.5, 1.0, 2.0):
-        p = make.placement(make.can(tmp_path), "cup", mass_source=source, friction_source="size", scale=scale)
+        p = make.placement(make.can(tmp_path), "cup", mass=9.0, mass_source=source, friction_source="size", scale=scale)
         found = with_estimate(p, SAID)
         kept = (0.25, (0.1, 0.4), "model seer") if source in GUESSES else (p.mass, p.mass_range, source)
+        kept = (9.0, (0.1, 9.0), source) if source == "asset" else kept
         assert (found.mass, found.mass_range, found.mass_source) == kept
+        assert found.range_source == "model seer"
         assert (found.friction, found.friction_source, found.length_range) == (0.5, "model seer", (0.08, 0.14))
         assert with_estimate(p, None) is p
         articulated = replace(p, model=tmp_path / "cabinet.xml")
         assert with_estimate(articulated, SAID) is articulated
     scene_files.write_scene(make.scene(found), tmp_path)
     (read,) = scene_files.read_scene(tmp_path).placements
-    assert (read.mass, read.mass_source, read.length_range) == (found.mass, found.mass_source, (0.08, 0.14))
+    kept = (found.mass, found.mass_source, (0.08, 0.14), "model seer")
+    assert (read.mass, read.mass_source, read.length_range, read.range_source) == kept
 
 
 @pytest.fixture(scope="module")
