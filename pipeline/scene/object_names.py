@@ -71,10 +71,15 @@ def current_names(placements: Iterable[Placement]) -> dict[str, str]:
 
 
 def use_current_names(text: str, current: Mapping[str, str]) -> str:
-    """Return the text with every alias in it replaced by the current name."""
+    """Return the text with every alias in it replaced by the current name.
+
+    What a current name says in words stays, though an alias may be one of them: "orange" in "the orange sphere".
+    """
     if not current:
         return text
-    return re.sub(rf"\b({'|'.join(map(re.escape, current))})\b", lambda match: current[match[0]], text)
+    said = sorted({name.replace("_", " ") for name in current.values()} - current.keys(), key=len, reverse=True)
+    found = "|".join(map(re.escape, (*said, *current)))
+    return re.sub(rf"\b({found})\b", lambda match: current.get(match[0], match[0]), text)
 
 
 def colour_and_kind(colour: str, asset: Asset, only_kind: bool = False) -> str:

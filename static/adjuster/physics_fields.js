@@ -38,6 +38,7 @@ function numberField(name, { value, range: [low, high], source, range_source }, 
     hasRange = high > low,
     isOutside = hasRange && (value < low * 0.999 || value > high * 1.001),
     bounds = hasRange ? t("Plausible: {low} to {high} {unit}", { ...range, unit }).trim() : "",
+    by = range_source && range_source !== source ? `(${range_source.replace("model ", "")}) ` : "",
     plausible = bounds && range_source ? t("{range}, says {source}", { range: bounds, source: range_source }) : bounds;
   const onChange = ({ target }) => {
     if (Number(target.value) > 0) save(Number(target.value) / factor);
@@ -53,7 +54,7 @@ function numberField(name, { value, range: [low, high], source, range_source }, 
       ${
         isOutside
           ? html`<span class="tag warn">${t("! Outside {low}–{high}", range)}</span>`
-          : `${range.low}–${range.high} ${unit} · `
+          : `${range.low}–${range.high} ${unit} ${by}· `
       }
       ${!(isOutside && source === "person") && (SOURCES[source] ?? source)}
     </span>

@@ -106,9 +106,15 @@ function matched({ match: { asset_id, asset_name: asset, reason }, placed }) {
     }`;
 }
 
+/** "handle 2" for "handle_2". */
+function partName(name) {
+  const [kind, number] = name.split("_");
+  return number ? `${t(kind)} ${number}` : t(kind);
+}
+
 const placed = ({ placed: { mass, pos, yaw, parts }, moved }) => html`
   <${Fact} name="mass">${(mass * 1000).toFixed(0)} g<//>
-  ${parts?.length > 0 && html`<p class="note">${t("Parts: {parts}", { parts: parts.join(", ") })}</p>`}
+  ${parts?.length > 0 && html`<${Fact} name="parts">${parts.map(partName).join(", ")}<//>`}
   <h3>${t("Pose")}</h3>
   <${Fact} name="x · y">${(pos[0] * 100).toFixed(1)} · ${centimetres(pos[1])}<//>
   <${Fact} name="yaw">${((yaw * 180) / Math.PI).toFixed(0)}°<//>

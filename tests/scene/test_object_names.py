@@ -122,6 +122,9 @@ def test_a_task_keeps_its_object_after_another_asset_was_chosen_by_complete_name
     assert [p.name for p in placed] == ["white_mug", "blue_bowl"]
     assert renamed.instruction == "Put white_mug on blue_bowl."
     assert (renamed.objects, renamed.goals) == (("white_mug", "blue_bowl"), ("white_mug rests on blue_bowl",))
+    said = "Put the orange sphere, which was orange, beside orange_2."
+    kept = use_current_names(said, {"orange": "orange_sphere", "orange_2": "orange_sphere_2"})
+    assert kept == "Put the orange sphere, which was orange_sphere, beside orange_sphere_2."
     beside = use_current_names("white_cube_2 beside white_cube", {"white_cube": "white_mug"})
     assert beside == "white_cube_2 beside white_mug"
 
