@@ -11,8 +11,8 @@ class Adjuster(Component):
     settle_note, mass, friction, inertia, fit, files}], model, pending: ["object 3"]}, in SI units.
 
     mass and friction are {value, range: [low, high], source, range_source, is_decided}. "_urdf.zip" and "_mjcf.zip" are
-    appended to the address `files`. `busy` is true while the twin is being rebuilt. `model` names the model that can estimate weights, "" if
-    there is none; `pending` lists the objects it is being asked about.
+    appended to the address `files`. `busy` is true while the twin is being rebuilt. `model` names the model that can
+    estimate weights, "" if there is none; `pending` lists the objects it is being asked about.
 
     Events: `decide` {kind, ...its data}; `weigh` {id} to ask the model. Requests: {token, seq, id, pos, quat_wxyz,
     scale}, answered by {seq, iou, depth_error, machine_fit: {iou, depth_error}, change} or {seq, error}; `change`

@@ -67,7 +67,7 @@ class ChainOptions:
     demonstrations: int = 0
     """Starts of each subtask from which the oracle is imitated first."""
     plans_rest: bool = False
-    """Whether the oracle plans a subtask that stays below its target in its share of the time, where it does as well."""
+    """Whether the oracle plans a subtask that stays below its target in its share of the time, if it does as well."""
 
 
 class TaskLearner:
@@ -147,7 +147,7 @@ class TaskLearner:
                 planned = replace(subtask, way=PLAN)
                 validation = list(self._playing(planned, starts)(starts.validation))
                 # The policy's best share was chosen among several on these layouts, the plan's was not
-                if success_rate(validation) >= best:
+                if 0 < success_rate(validation) >= best:
                     self.plan({subtask.name, *(one.name for one in self.subtasks if one.way == PLAN)})
                     yield replace(self.keep_end_states(planned, starts, validation), by_policy=best)
                     continue

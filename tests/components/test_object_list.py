@@ -148,7 +148,8 @@ def test_an_object_from_the_library_keeps_its_name_and_a_recoloured_one_says_so(
     one = objects.value("inspector")["objects"][0]
     page.locator(".object-list [data-id='1']").click()
     expect(panel).not_to_contain_text("parts")
-    placed = one["placed"] | {"recolour": [9, 99, 9], "scale": 1.2, "yaw": -1.5708, "parts": ["handle", "handle_2", "spout"]}
+    placed = one["placed"] | {"recolour": [9, 99, 9], "scale": 1.2, "yaw": -1.5708}
+    placed |= {"parts": ["handle", "handle_2", "spout"]}
     facts = {"placed": placed, "moved": True, "warnings": ["It is cut off."]}
     objects.set_value("inspector", {"objects": [one | facts]})
     shown = ("recoloured to the photograph", "120 % of the asset", "-90°", "moved by you", "It is cut off.")

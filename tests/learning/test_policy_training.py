@@ -354,6 +354,21 @@ def test_what_stays_below_its_target_in_its_time_is_planned_where_the_oracle_doe
     assert not seconds or key == training.training_key(learner.subtasks[0], learner.starts(learner.subtasks[0]), FEW)
 
 
+@pytest.mark.parametrize("policy, oracle, way", [(0.5, 0.4, "learn"), (0.5, 0.5, "plan"), (0.5, 0.6, "plan"),
+                                                 (0.0, 0.0, "learn"), (0.97, 1.0, "learn")])  # fmt: skip
+def test_a_step_below_its_target_is_planned_where_the_oracle_does_as_well_for_a_policys_share_is_its_best(
+    policy, oracle, way, bowl_task, bowl_subtasks, tmp_path, monkeypatch
+):
+    learner = TaskLearner(tmp_path, bowl_task, bowl_subtasks[:1])
+    monkeypatch.setattr(chain, "train", lambda *_: iter(()))
+    monkeypatch.setattr(chain, "success_rate", lambda _: oracle)
+    monkeypatch.setattr(chain.SubtaskFolder, "training", lambda _: SimpleNamespace(best=policy))
+    monkeypatch.setattr(learner, "_playing", lambda *_: lambda _: iter(()))
+    monkeypatch.setattr(learner, "keep_end_states", lambda one, *_: SubtaskLearned(one.name, oracle, 1, one.way))
+    (ended,) = [one for one in learner.learn(ChainOptions(FEW, plans_rest=True)) if isinstance(one, SubtaskLearned)]
+    assert ended.way == way == learner.subtasks[0].way and ended.by_policy == (policy if way == "plan" else None)
+
+
 def test_a_seam_with_a_clear_drop_is_trained_across_once(bowl_task, bowl_subtasks, tmp_path, monkeypatch):
     reach, pick = bowl_subtasks[:2]
     learned = TaskLearner(tmp_path, bowl_task, (reach, pick))
