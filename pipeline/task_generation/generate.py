@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pipeline.assets import Library
 from pipeline.models import Model, StageCancelled
+from pipeline.models.model import has_language
 from pipeline.planner import PlannerModel
 from pipeline.scene.scene_files import read_scene
 from pipeline.simulation import kit
@@ -97,8 +98,8 @@ def run_id(inputs: GenerationInputs, options: GenerationOptions) -> str:
     """Return a hash of all that the tried tasks depend on, but for how many are wanted."""
     scene = (Path(inputs.project_dir) / "scene.json").read_text("utf-8")
     library = inputs.library.digest if inputs.library is not None else ""
-    models = inputs.model.name, inputs.writer.model.name
-    about = [options.level, options.seed, options.demonstrations, *models, inputs.robot]
+    writers = [inputs.writer.model.name] if has_language(inputs.writer.model) else []  # the rules wrote before, too
+    about = [options.level, options.seed, options.demonstrations, inputs.model.name, inputs.robot, *writers]
     return digest("generated tasks", scene, library, *about)[:12]
 
 
