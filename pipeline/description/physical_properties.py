@@ -1,6 +1,6 @@
 """Ask a model how heavy, slippery and long an object may be, each as a range, as in Gen2Sim (Katara et al. 2023)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,9 +57,9 @@ class PhysicalEstimate:
         return _times_too_long(size, self.length_range)
 
 
-def _times_too_long(size: np.ndarray, length_range: Sequence[float]) -> float:
-    longest = float(np.max(size))
-    return longest / float(np.clip(longest, *length_range))
+def _times_too_long(size: np.ndarray, length_range: Range) -> float:
+    longest, (low, high) = float(np.max(size)), length_range
+    return longest / float(np.clip(longest, low, high))
 
 
 def _range(value: Any) -> Range:
@@ -90,7 +90,7 @@ def estimate_physical_properties(model: Model, about: Mapping[str, Any], subject
     source = source_of(model, KIND)
     grams = np.sort([answer.lightest_g, answer.likely_g, answer.heaviest_g])
     frictions = np.sort([answer.least_friction, answer.likely_friction, answer.most_friction])
-    lengths = np.sort([answer.shortest_cm, answer.longest_cm]) / 100
+    lengths = _range(np.sort([answer.shortest_cm, answer.longest_cm]) / 100)
     # of a measured size that the model's range excludes, the mass is that of a believable one
     volume = float(np.prod(about["size"])) / _times_too_long(about["size"], lengths) ** 3
     # (2.0, 20_000.0): densities of the size box that are accepted, in kg/m^3: from a crumpled bag to solid gold
@@ -111,7 +111,7 @@ def estimate_physical_properties(model: Model, about: Mapping[str, Any], subject
         (float(grams[0]) / 1000, float(grams[2]) / 1000),
         answer.likely_friction,
         (float(frictions[0]), float(frictions[2])),
-        (float(lengths[0]), float(lengths[1])),
+        lengths,
         single_line(answer.reason),
         f"model {source}",
     )
