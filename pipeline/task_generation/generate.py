@@ -176,8 +176,9 @@ class _Generation:
             yield self._progress(candidate.task.instruction)
             written = self._inputs.writer.write(candidate.task, candidate.start.folder, self._inputs.sandbox)
             if written.model_failure:
-                rules = "the rules wrote instead" if written.program else "the task is left out"
-                self._notices.setdefault(f"{candidate.task.instruction} {written.model_failure}; {rules}", False)
+                left_out = f"; left out: {candidate.task.instruction}"
+                so = "; the rules write what they can" if written.program or written.reason else left_out
+                self._notices.setdefault(written.model_failure + so, False)
                 yield from self._told()
                 if written.program is None and not written.reason:
                     continue
