@@ -249,6 +249,10 @@ def honest(handler: Any, pause: float = 0.0) -> None:
             "is_object": True, "name": "red_mug", "caption": "a red mug", "colour": "red", "material": "",
             "text": "", "confidence": 0.9,
         },
+        "weigh_object": {
+            "lightest_g": 20, "likely_g": 90, "heaviest_g": 200, "least_friction": 0.3, "likely_friction": 0.5,
+            "most_friction": 0.8, "shortest_cm": 3, "longest_cm": 20, "reason": "Wood.",
+        },
         "choose_match": {"choice": 0, "reason": "none is a mug", "confidence": 0.9},
         "propose_tasks": {"tasks": [task | {"objects": re.findall(r'name\\+": ?\\+"(\w+)', words)[:1]}]},
     }.get(kind_of(handler), {"ok": True})  # fmt: skip

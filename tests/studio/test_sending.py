@@ -203,8 +203,8 @@ def test_a_chosen_model_is_asked_about_the_projects_that_are_named_and_no_other_
     solved.project.finish("solution", solved.project.key("solution"), "oracle", 0.0)
     settings = ModelSettings(service="openai", model="n", base_url=server.url, retries=0, **PRICES)
     choices = {one["scope"]: f"{one['title']}: {one['cost']}" for one in renewal_choices(solved, own, settings)}
-    assert choices["project"].startswith("This project, which is solved: about 6 calls, ")
-    assert choices["all"].startswith("All 2 open projects not solved yet: about 12 calls, ")
+    assert choices["project"].startswith("This project, which is solved: about 8 calls, ")
+    assert choices["all"].startswith("All 2 open projects not solved yet: about 16 calls, ")
     assert renewed_projects(solved, own, "all") == unsolved and not renewed_projects(solved, own, "none")
     before = [(one.project.folder / "descriptions.json").read_text() for one in own]
     sessions.use(replace(services, model=open_model(settings, PlannerModel), send="allow"), [unsolved[0].token])
