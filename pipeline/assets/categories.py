@@ -39,9 +39,9 @@ CATEGORY_WORDS = {
     "tool": ("drill", "hammer", "screwdriver", "scissors", "wrench", "pliers", "knife", "stapler", "flashlight"),
 }
 PropertySource = Literal["asset", "category table", "size", "person"]
+"""Source of a number: the asset's file, its category, its size alone, or a person. A model is named."""
 GUESSED = frozenset(("category table", "size", ""))
 """Sources of a mass or a friction that know nothing of the object but its size and its kind."""
-"""Source of a number: the asset's file, its category, its size alone, or a person. A model is named."""
 CLOSED_DENSITY, OPEN_DENSITY = (50.0, 300.0, 1000.0), (30.0, 120.0, 450.0)
 """Lowest, usual and highest mass per volume of the bounding box, kg/m3, of closed and open unknown objects."""
 CATEGORY_DENSITY = {

@@ -27,6 +27,8 @@ HISTORY_FOLDER, MAX_UNDO_STEPS = ".kept", 20
 """Folder of earlier versions, and how many edits are kept."""
 MAX_TEXT_LENGTHS = {"name": 80, "caption": 300, "category": 40, "licence": 200, "provenance": 300}
 """Text fields that can be edited, with their largest lengths."""
+SIZE_DOUBTED = ": its unit may be wrong"
+"""Ends the warning of a size that no longer holds once the asset was scaled."""
 NUMBER_RANGES = {"mass": (0.0005, 100.0), "friction": (0.01, 4.0)}
 """Number fields that can be edited: mass in kg, sliding friction."""
 Axis = Literal["x", "y", "z"]
@@ -91,7 +93,8 @@ def scale(asset: Asset, own: Path, longest: float) -> None:
         raise AssetError("an asset with joints keeps the size of its model; change the model and import it again")
     factor = longest / float(max(asset.size))
     facts = _size_facts(asset, factor * asset.size)
-    if asset.mass_source != "person":
+    facts["wrong"] = [line for line in asset.warnings if SIZE_DOUBTED not in line]
+    if asset.mass_source != "person" and not asset.mass_source.startswith("model "):  # which is of the real object
         facts |= {
             "mass": asset.mass * factor**3,
             "mass_range": [end * factor**3 for end in asset.mass_range],

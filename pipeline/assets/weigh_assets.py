@@ -8,7 +8,7 @@ from pathlib import Path
 from pipeline.assets.asset import Asset
 from pipeline.assets.categories import GUESSED
 from pipeline.assets.library import read_asset
-from pipeline.assets.library_edits import update_facts
+from pipeline.assets.library_edits import SIZE_DOUBTED, update_facts
 from pipeline.description.physical_properties import PhysicalEstimate, estimate_physical_properties
 from pipeline.errors import without_folders
 from pipeline.models import Model, ModelError, StageCancelled
@@ -71,7 +71,7 @@ def _kept(asset: Asset, own: Path, answer: PhysicalEstimate | str) -> WeighedAss
         low, high = (100 * end for end in answer.length_range)
         warning = (
             f"it is {100 * max(asset.size):.3g} cm long, but such objects are {low:.3g} to {high:.3g} cm, says "
-            f"{answer.source}: its unit may be wrong"
+            f"{answer.source}{SIZE_DOUBTED}"
         )
         facts["wrong"] = [*asset.warnings, warning]
     folder = own / asset.id

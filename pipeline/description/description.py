@@ -96,7 +96,11 @@ def _description(entry: dict) -> Description:
     made = {
         "attributes": Attributes(**attributes),
         "warnings": tuple(entry.get("warnings", ())),
-        "affordances": {str(name): (float(x), float(y)) for name, (x, y) in entry.get("affordances", {}).items()},
+        "affordances": {
+            str(name): (float(x), float(y))
+            for name, (x, y) in entry.get("affordances", {}).items()
+            if str(name).isidentifier()
+        },
     }
     if entry.get("physical"):
         made["physical"] = PhysicalEstimate.from_json(entry["physical"])

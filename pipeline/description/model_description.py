@@ -17,7 +17,7 @@ from pipeline.segmentation import Segment
 from pipeline.store import digest
 
 KIND = "describe_segment"
-Affordance = Literal["handle", "spout", "lid", "press"]
+AFFORDANCES = ("handle", "spout", "lid", "press")
 Colour = Literal["red", "orange", "yellow", "green", "blue", "purple", "pink", "brown", "black", "white", "grey"]
 
 
@@ -40,7 +40,8 @@ class Box(BaseModel):
 class AffordancePoint(BaseModel):
     """A part that a hand uses, and a point on it in the second picture, as shares of its width and height."""
 
-    name: Affordance
+    name: str
+    """One of AFFORDANCES; others are left out."""
     x: float
     y: float
 
@@ -62,7 +63,7 @@ class DescribedAnswer(BaseModel):
     """A box around the whole object, if the mask shows only a part of it and no other mask the rest, or much else."""
     held: bool = False
     """Whether a hand or a robot holds it, so that it does not stand on the table."""
-    affordances: list[AffordancePoint] = Field(default_factory=list, max_length=6)
+    affordances: list[AffordancePoint] = Field(default_factory=list)
 
 
 def object_label(segment_id: int) -> str:
@@ -123,7 +124,8 @@ def _affordances_on(points: Sequence[AffordancePoint], mask: np.ndarray) -> dict
     """Return the pixels of the points that lie on a mask (H, W), by name; a second handle is "handle_2"."""
     height, width = mask.shape
     pixels: dict[str, tuple[float, float]] = {}
-    for one in points:
+    # Most points of one object
+    for one in [one for one in points if one.name in AFFORDANCES][:6]:
         if not (0 <= one.x < 1 and 0 <= one.y < 1):
             continue
         x, y = int(one.x * width), int(one.y * height)

@@ -11,6 +11,8 @@ from pipeline.errors import single_line
 from pipeline.models import Model, ModelError, Question, source_of
 
 KIND = "weigh_object"
+LIGHTEST_KG = 0.0005
+"""Lighter objects simulate badly; the least that a person can enter."""
 Range = tuple[float, float]
 
 
@@ -46,7 +48,7 @@ class PhysicalEstimate:
     @staticmethod
     def from_json(value: Mapping[str, Any]) -> "PhysicalEstimate":
         """Inverse of `dataclasses.asdict`. Raises KeyError, TypeError, ValueError."""
-        mass, friction, length = (_range(value[f"{name}_range"]) for name in ("mass", "friction", "length"))
+        mass, friction, length = (_positive_range(value[f"{name}_range"]) for name in ("mass", "friction", "length"))
         return PhysicalEstimate(
             float(value["mass"]), mass, float(value["friction"]), friction, length,
             str(value["reason"]), str(value["source"]),
@@ -65,6 +67,14 @@ def _times_too_long(size: np.ndarray, length_range: Range) -> float:
 def _range(value: Any) -> Range:
     low, high = value
     return float(low), float(high)
+
+
+def _positive_range(value: Any) -> Range:
+    """Return two ends of a range. Raises ValueError if one is not positive and finite."""
+    low, high = _range(value)
+    if not 0 < low <= high < np.inf:
+        raise ValueError(f"{low} to {high} is no range")
+    return low, high
 
 
 def question(about: Mapping[str, Any], subject: str) -> Question:
@@ -91,14 +101,15 @@ def estimate_physical_properties(model: Model, about: Mapping[str, Any], subject
     grams = np.sort([answer.lightest_g, answer.likely_g, answer.heaviest_g])
     frictions = np.sort([answer.least_friction, answer.likely_friction, answer.most_friction])
     lengths = _range(np.sort([answer.shortest_cm, answer.longest_cm]) / 100)
+    # 10 m: longer than anything on a table; NaN compares as false
+    possible = 0 < lengths[0] <= lengths[1] < 10
     # of a measured size that the model's range excludes, the mass is that of a believable one
-    volume = float(np.prod(about["size"])) / _times_too_long(about["size"], lengths) ** 3
+    volume = float(np.prod(about["size"])) / (_times_too_long(about["size"], lengths) ** 3 if possible else 1)
     # (2.0, 20_000.0): densities of the size box that are accepted, in kg/m^3: from a crumpled bag to solid gold
     low, high = (density * volume * 1000 for density in (2.0, 20_000.0))
     # Friction coefficients that are accepted
     least, most = (0.01, 3.0)
-    # 10 m: longer than anything on a table; NaN sorts last and compares as false
-    possible = low <= grams[0] and grams[2] <= high and lengths[0] > 0 and lengths[1] < 10
+    possible = possible and low <= grams[0] and grams[2] <= high
     if not (possible and least <= frictions[0] and frictions[2] <= most):
         size = " x ".join(f"{100 * edge:.0f}" for edge in about["size"])
         raise ModelError(
@@ -107,8 +118,8 @@ def estimate_physical_properties(model: Model, about: Mapping[str, Any], subject
             "impossible; enter the numbers yourself or ask again."
         )
     return PhysicalEstimate(
-        answer.likely_g / 1000,
-        (float(grams[0]) / 1000, float(grams[2]) / 1000),
+        max(answer.likely_g / 1000, LIGHTEST_KG),
+        (max(float(grams[0]) / 1000, LIGHTEST_KG), max(float(grams[2]) / 1000, LIGHTEST_KG)),
         answer.likely_friction,
         (float(frictions[0]), float(frictions[2])),
         lengths,

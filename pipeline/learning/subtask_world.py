@@ -171,7 +171,10 @@ class SubtaskWorld:
     def _grasp_point(self, name: str, part: str) -> _GraspPoint:
         """Return the best place to take hold of a part from the side. Raises LearningError where there is none."""
         self._put(self.layouts.base)
-        points = grasp_points(self.physics, name, self.physics.state([name])[name].part(part))
+        one = self.physics.state([name])[name]
+        if part not in {moving.name for moving in one.parts}:
+            raise LearningError(f"{name} has no part {part!r} here")
+        points = grasp_points(self.physics, name, one.part(part))
         if not points:
             raise LearningError(f"there is no place on {part} of {name} that the hand gets to from the side")
         # 0.006: cup middle from the cup's tip to its middle, where it touches a side

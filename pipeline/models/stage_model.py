@@ -27,7 +27,7 @@ class StageModel:
     def __init__(self, model: Model, kind: str, context: SceneContext | None = None):
         """`kind` is a kind of question that the stage asks."""
         self.name, self.has_vision = source_of(model, kind), has_vision(model)
-        self.has_language = has_language(model)
+        self.has_language, self.kinds = has_language(model), getattr(model, "kinds", None)
         self._model, self._context = model, context or SceneContext()
 
     def ask(self, question: Question) -> BaseModel:

@@ -77,4 +77,5 @@ def _merged_description(before: Description, measured: Description, taken: set[s
     """Return the description as measured; the words of a model for the larger segment are kept."""
     if before.source != "measured":
         return replace(before, attributes=measured.attributes)
-    return replace(measured, segment_id=before.segment_id, name=description.unique_name(measured.name, taken))
+    name = description.unique_name(measured.name, taken)
+    return replace(measured, segment_id=before.segment_id, name=name, physical=before.physical)

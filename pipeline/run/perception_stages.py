@@ -72,8 +72,9 @@ def descriptions_stage(project: Project, services: Services) -> Iterator[Progres
         measured = described
         described = yield from model_questions.describe_objects(project, services, segments, measured)
         described = yield from _keep_matched_objects(project, services, segments, measured, described)
+    described = _with_decisions(project, described)
     described = yield from model_questions.weigh_objects(project, services, described)
-    write_text(project.folder / "descriptions.json", description.to_json(_with_decisions(project, described)))
+    write_text(project.folder / "descriptions.json", description.to_json(described))
 
 
 def _keep_matched_objects(

@@ -12,6 +12,7 @@ from pipeline.matching import MODEL_MATCHERS, LibraryFeatures, MatcherName, usab
 from pipeline.models import AnswerOverride, Model, ModelError, has_vision, label_of
 from pipeline.models.destination import SendPolicy, destination_of
 from pipeline.models.in_flight import InFlightCalls
+from pipeline.models.model import has_language
 from pipeline.models.trace.recorder import TracingModel
 from pipeline.planner import PlannerModel
 from pipeline.project import Project, Stage
@@ -91,7 +92,7 @@ def producer_name(stage: Stage, services: Services, robot: str = "gripper", matc
     return {
         "frame": "measured",
         "segments": services.segmenter.name,
-        "descriptions": f"measured{vision}",
+        "descriptions": f"measured, {model}" if has_language(services.model) else "measured",
         "matches": f"library {services.library.digest}, {matcher_label(matcher, services)}{chooser}",
         "scene": "measured",
         "task": model,

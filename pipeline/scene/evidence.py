@@ -264,10 +264,10 @@ def _object_doubt(p: Placement, fidelities: Mapping[str, ObjectFidelity]) -> str
         return f"{p.name} is {max(p.size):.2f} m long: rather a wall, an arm or a robot than an object"
     low, high = p.length_range
     # Share by which nine of ten lengths are measured wrongly at most (docs/results/twin.md)
-    if high and not 0.88 * low <= max(p.size) <= 1.12 * high:
+    if high and p.machine_pose is None and not 0.88 * low <= max(p.size) <= 1.12 * high:
         return (
             f"{p.name} is {100 * max(p.size):.0f} cm long, but such objects are {100 * low:.3g} to {100 * high:.3g} "
-            f"cm, says {p.range_source}: check its mask and the unit of the depth"
+            f"cm, says {p.length_source}: check its mask and the unit of the depth"
         )
     if p.name in fidelities and fidelities[p.name].agreement == "off":
         return fidelities[p.name].verdict

@@ -45,7 +45,7 @@ class _Guess:
         p, size, slack = self.placement, self.placement.size.copy(), self.slack.copy()
         size[axis], slack[end, axis] = size[axis] - by, slack[end, axis] - by
         centre = p.world_from_object.pos + p.world_from_object.rotation[:, axis] * (0.5 - end) * by
-        share = float(size[axis] / p.size[axis])
+        share = 1.0 if p.mass_source.startswith("model ") else float(size[axis] / p.size[axis])
         placement = replace(
             p.with_box(size, centre), mass=p.mass * share,
             mass_range=(p.mass_range[0] * share, p.mass_range[1] * share),

@@ -112,11 +112,13 @@ def override_scene_physics(scene: Scene, overrides: Mapping[int, Override]) -> S
 def override_physics(p: Placement, override: Override) -> Placement:
     """Return a placement with the mass and the friction of its override."""
     if override.mass is not None:
-        plausible = override.mass_range or p.mass_range
-        p = replace(p, mass=override.mass, mass_source=override.mass_source, mass_range=plausible)
+        p = replace(p, mass=override.mass, mass_source=override.mass_source)
+        if override.mass_range:
+            p = replace(p, mass_range=override.mass_range, mass_range_source=override.mass_source)
     if override.friction is not None:
-        plausible = override.friction_range or p.friction_range
-        p = replace(p, friction=override.friction, friction_source=override.friction_source, friction_range=plausible)
+        p = replace(p, friction=override.friction, friction_source=override.friction_source)
+        if override.friction_range:
+            p = replace(p, friction_range=override.friction_range, friction_range_source=override.friction_source)
     return p
 
 

@@ -147,8 +147,11 @@ def place_object(
         final = _overridden_fit(fit, override, asset, observed, candidate_heights(observed, below), inputs.cache)
         placement = _placement(observed, asset, asset_id, fit, final)
         if asset.model is None:
-            shown = final if override.refit else fit  # a person may have put it where the photograph does not show it
-            placement = replace(placement, affordances=_affordances(observed, shown, placement))
+            # a person may have put it where the photograph does not show it
+            points = [
+                _affordances(observed, shown, placement) for shown in ((final,) if override.refit else (final, fit))
+            ]
+            placement = replace(placement, affordances={name: p for found in points[::-1] for name, p in found.items()})
         if in_air is not None and override.fixed_pose is None:
             placement = replace(placement, fixed=True)
         if asset_id is None or asset.model is not None:
@@ -288,15 +291,17 @@ def with_estimate(p: Placement, estimate: PhysicalEstimate | None) -> Placement:
     """
     if estimate is None or p.model is not None:
         return p
-    p = replace(p, length_range=estimate.length_range, range_source=estimate.source)
+    p = replace(p, length_range=estimate.length_range, length_source=estimate.source)
     if p.mass_source in GUESSED:
         p = replace(p, mass=estimate.mass, mass_source=estimate.source)
     if p.friction_source in GUESSED:
         p = replace(p, friction=estimate.friction, friction_source=estimate.source)
     if p.mass_source in ("asset", estimate.source):
-        p = replace(p, mass_range=_with_value(estimate.mass_range, p.mass))
+        ends = _with_value(estimate.mass_range, p.mass)
+        p = replace(p, mass_range=ends, mass_range_source=estimate.source)
     if p.friction_source in ("asset", estimate.source):
-        p = replace(p, friction_range=_with_value(estimate.friction_range, p.friction))
+        ends = _with_value(estimate.friction_range, p.friction)
+        p = replace(p, friction_range=ends, friction_range_source=estimate.source)
     return p
 
 

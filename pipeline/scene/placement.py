@@ -93,8 +93,11 @@ class Placement:
     friction_source: str = ""
     length_range: tuple[float, float] = (0.0, 0.0)
     """Longest side of objects of its kind, in metres, as a model says; (0, 0) if unknown."""
-    range_source: str = ""
-    """ "model <name>" if the ranges come from a model, whoever gave the values; else they are those of the asset."""
+    length_source: str = ""
+    """ "model <name>" of `length_range`."""
+    mass_range_source: str = ""
+    """ "model <name>" if the range comes from a model, whoever gave the mass; "" if it is the asset's."""
+    friction_range_source: str = ""
     licence: str = ""
     """Licence of the asset; empty if unknown."""
     provenance: str = ""

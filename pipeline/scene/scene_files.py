@@ -33,7 +33,8 @@ from pipeline.store import parse_json, write_json
 _PLAIN_FIELDS = (
     "name", "segment_id", "asset_id", "scale", "mass", "friction", "category", "shape", "fill", "colour",
     "container",
-    "fixed", "foot", "prop", "misfit", "mass_source", "friction_source", "range_source", "licence", "provenance",
+    "fixed", "foot", "prop", "misfit", "mass_source", "friction_source", "length_source", "mass_range_source",
+    "friction_range_source", "licence", "provenance",
     "overruled", "printed",
 )  # fmt: skip
 """Fields of a placement that are JSON values already."""

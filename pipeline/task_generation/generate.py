@@ -24,6 +24,7 @@ from pipeline.task_generation.task_files import (
     KEPT,
     REJECTED,
     REPEATED,
+    UNUSABLE,
     TaskGenerationError,
     TriedTask,
     append_tried,
@@ -34,6 +35,9 @@ from pipeline.task_generation.validity import Validity, measure_validity
 from pipeline.tasks import Task
 
 MAX_COUNT = 1000
+MAX_FAILED = 3
+"""Questions in a row without an answer, after which the model is asked for no further program of the run."""
+RULES_WRITE = "the rules write what they can"
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,8 @@ class _Generation:
         self._maker = StartMaker(inputs.project_dir, scene, inputs.library, options.seed, folder)
         self._pools = {level: _Pool() for level in LEVELS}
         self._known = [(one.task, profile_of(one.task, one.categories)) for one in inputs.solved]
+        self._failed = 0
+        """Questions for a program in a row that the model did not answer."""
         self._notices: dict[str, bool] = {}
         """What did not work as asked, in order, and whether it was told."""
 
@@ -156,7 +162,7 @@ class _Generation:
     def _try_candidates(self, stopped: Callable[[], bool]) -> Iterator[Generated]:
         wanted = self._options.count
         # Tasks that are tried at most, for each that is wanted
-        while len(self._kept) < wanted and len(self._tried) < 6 * wanted:
+        while len(self._kept) < wanted and sum(one.state != UNUSABLE for one in self._tried) < 6 * wanted:
             if stopped() and not self._recorded:
                 break
             candidate = self._next()
@@ -165,27 +171,38 @@ class _Generation:
                 yield self._progress("no further task differs from those that were tried")
                 break
             if self._recorded:
-                self._meet_again(candidate)
+                if not self._meet_again(candidate):
+                    self._pools[int(candidate.start.id.partition("-")[0])].left.append(candidate)
                 continue
             if candidate.flaw:
-                yield self._record(self._row(candidate, REJECTED, candidate.flaw))
+                yield self._record(self._row(candidate, UNUSABLE, candidate.flaw))
                 continue
             if (repeat := self._repeat(candidate)) is not None:
                 yield self._record(self._row(candidate, REPEATED, f"repeats: {repeat.instruction}"))
                 continue
             yield self._progress(candidate.task.instruction)
-            written = self._inputs.writer.write(candidate.task, candidate.start.folder, self._inputs.sandbox)
-            if written.model_failure:
-                left_out = f"; left out: {candidate.task.instruction}"
-                so = "; the rules write what they can" if written.program or written.reason else left_out
-                self._notices.setdefault(written.model_failure + so, False)
-                yield from self._told()
-                if written.program is None and not written.reason:
-                    continue
+            written = self._written(candidate)
+            yield from self._told()
+            if written.program is None and not written.reason:
+                continue
             tried = self._measured(candidate, written, stopped)
             if tried is None:
                 break
             yield self._record(tried)
+
+    def _written(self, candidate: TaskCandidate) -> WrittenProgram:
+        """Return the program of a candidate; neither program nor reason if the model that should write it fails."""
+        task, is_away = candidate.task, self._failed >= MAX_FAILED
+        if is_away and not task.planned:
+            return WrittenProgram(None)
+        writer = ProgramWriter(PlannerModel()) if is_away else self._inputs.writer
+        written = writer.write(task, candidate.start.folder, self._inputs.sandbox)
+        self._failed = self._failed + 1 if is_away or written.model_failure else 0
+        if written.model_failure and not (written.program or written.reason):
+            self._notices.setdefault(f"{written.model_failure}; left out: {task.instruction}", False)
+        elif written.model_failure and not any(RULES_WRITE in told for told in self._notices):
+            self._notices[f"{written.model_failure}; {RULES_WRITE}"] = False
+        return written
 
     def _told(self) -> Iterator[Generated]:
         """Yield the notices that were not told yet."""
@@ -195,7 +212,7 @@ class _Generation:
 
     def _next(self) -> TaskCandidate | None:
         """Return the candidate to try next; None if there is none."""
-        outcomes = [outcome(one) for one in self._tried if one.state != REPEATED]
+        outcomes = [outcome(one) for one in self._tried if one.state in (KEPT, REJECTED)]
         wished = self._options.level or next_level(outcomes)
         others = [] if self._options.level else sorted(LEVELS, key=lambda level: abs(level - wished))[1:]
         for level in (wished, *others):
@@ -215,19 +232,23 @@ class _Generation:
             if left := self._untried(pool):
                 chosen = choose(left, outcomes, [one for _, one in self._known])
                 pool.left.remove(chosen)
-                pool.taken += 1
+                pool.taken += not chosen.flaw
                 return chosen
         return None
 
     def _untried(self, pool: _Pool) -> list[TaskCandidate]:
         return [one for one in pool.left if one.key not in self._keys]
 
-    def _meet_again(self, candidate: TaskCandidate) -> None:
-        """Take over what an earlier call measured: the candidate's, or all where a model proposes other tasks now."""
+    def _meet_again(self, candidate: TaskCandidate) -> bool:
+        """Take over what an earlier call measured: the candidate's, or all where a model proposes other tasks now.
+
+        Return whether the candidate is among it.
+        """
         same = self._recorded[0].key == candidate.key
         for tried in self._recorded[: 1 if same else None]:
             self._add(tried)
         del self._recorded[: 1 if same else None]
+        return candidate.key in self._keys
 
     def _repeat(self, candidate: TaskCandidate) -> Task | None:
         """Return a kept or solved task that a candidate repeats; None if it is new."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pipeline.models import Model, ModelError, StageCancelled
-from pipeline.models.model import has_language
+from pipeline.models.model import can_answer, has_language
 from pipeline.planner import PlannerModel
 from pipeline.router import RouteContext, RouteOptions, route, write_program
 from pipeline.simulation import kit
@@ -43,6 +43,9 @@ class ProgramWriter:
         """
         if not has_language(self.model):
             return _by_rules(task, folder)
+        if not can_answer(self.model, "write_program"):
+            instead = _by_rules(task, folder) if task.planned else WrittenProgram(None)
+            return replace(instead, model_failure=f"{self.model.name} did not answer: its trace has no programs")
         # Rounds of a program; a project's own task has twice as many, and a person who watches
         options = RouteOptions(max_rounds=4, context=self.context(task))
         try:

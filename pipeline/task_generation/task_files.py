@@ -18,7 +18,7 @@ from pipeline.tasks import Task, task_from_json, task_to_json
 
 FOLDER = "generated"
 SCHEMA = 1
-KEPT, REJECTED, REPEATED = "kept", "rejected", "repeated"
+KEPT, REJECTED, REPEATED, UNUSABLE = "kept", "rejected", "repeated", "unusable"
 
 
 class TaskGenerationError(StudioError):
@@ -32,7 +32,7 @@ class TriedTask:
     key: str
     task: Task
     state: str
-    """KEPT, REJECTED or REPEATED."""
+    """KEPT, REJECTED, REPEATED, or UNUSABLE for a proposal that is no task of its start."""
     reason: str
     """Why it was not kept; empty if it was."""
     level: int | None

@@ -11,7 +11,7 @@ from pipeline.task_generation.curriculum import WORTH
 from pipeline.task_generation.demands import LEVELS
 from pipeline.task_generation.generate import GenerationOptions
 from pipeline.task_generation.similarity import mean_distance, profile_of, similarity_matrix, vendi_score
-from pipeline.task_generation.task_files import KEPT, REJECTED, REPEATED, TriedTask
+from pipeline.task_generation.task_files import KEPT, REJECTED, REPEATED, UNUSABLE, TriedTask
 from pipeline.tasks import task_to_json
 
 SCHEMA = 1
@@ -27,7 +27,7 @@ def report(
         seconds: wall-clock time of the command.
     """
     kept = [one for one in tried if one.state == KEPT][: options.count]
-    rejected = [one for one in tried if one.state == REJECTED]
+    rejected = [one for one in tried if one.state in (REJECTED, UNUSABLE)]
     repeated = [one for one in tried if one.state == REPEATED]
     matrix = similarity_matrix([profile_of(one.task, dict(one.categories)) for one in kept])
     return {
@@ -43,16 +43,16 @@ def report(
         "set": {
             "kept": len(kept),
             "tried": len(tried),
-            "valid": sum(one.success >= 0.5 for one in tried if one.state != REPEATED),
+            "valid": sum(one.success >= 0.5 for one in tried if one.state in (KEPT, REJECTED)),
             "mean_distance": round(mean_distance(matrix), 4),
             "vendi_score": round(vendi_score(matrix), 4),
-            "levels": {str(level): sum(one.level == level for one in kept) for level in LEVELS},
+            "levels": {str(level or "unknown"): sum(one.level == level for one in kept) for level in (*LEVELS, None)},
             "coverage": coverage(kept, objects),
         },
         "curriculum": [
             {"level": one.level, "kind": one.task.kind, "success": one.success, "worth": one.worth, "state": one.state}
             for one in tried
-            if one.state != REPEATED
+            if one.state in (KEPT, REJECTED)
         ],
         "seconds": round(seconds, 1),
     }

@@ -53,7 +53,7 @@ def _about_the_set(data: Mapping[str, Any]) -> Facts:
     worth = data["worth"]
     rows = {
         "Kept": f"{found['kept']} of {data['count']} wanted; {found['tried']} tried",
-        "Levels": ", ".join(f"{count} of level {level}" for level, count in found["levels"].items()),
+        "Levels": ", ".join(f"{count} of level {level}" for level, count in found["levels"].items() if count),
         "Valid": f"{found['valid']} solved by the oracle in at least half of 8 new layouts",
         "Worth": _about_worth(worth) if worth["demonstrations"] else "not measured",
         "Mean distance": f"{found['mean_distance']:.2f} of 1",

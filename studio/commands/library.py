@@ -137,7 +137,11 @@ def _weigh(added: list[str], own: Path, arguments: argparse.Namespace) -> None:
     from pipeline.models.trace.recorder import TracingModel
 
     calls = InFlightCalls()
-    model = TracingModel(services_for(arguments).model, own.parent / "trace" / "trace.jsonl", calls)
+    try:
+        model = TracingModel(services_for(arguments).model, own.parent / "trace" / "trace.jsonl", calls)
+    except StudioError as error:
+        print(f"grs-studio: masses stay a guess: {error}", file=sys.stderr)
+        return
     for one in weigh_assets(own, added, model, calls):
         asset = one.asset
         low, high = (1000 * end for end in asset.mass_range)

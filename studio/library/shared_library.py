@@ -110,6 +110,8 @@ class SharedLibrary:
         try:
             found = list(weigh_assets(self.own, mine, model, calls))
         except (StudioError, OSError) as error:
+            if job.stop_event.is_set():
+                return ""
             return f"Their masses are a guess by size: {error}"
         failed = [one for one in found if one.failure]
         lines = [f"{one.asset.name}: {one.warning}." for one in found if one.warning]

@@ -82,9 +82,11 @@ def _with_default_physics(p: Placement, scale: float, library: Library) -> Place
         mass=asset.mass * scale**3,
         mass_range=(low * scale**3, high * scale**3),
         mass_source=asset.mass_source,
+        mass_range_source="",
         friction=asset.friction,
         friction_range=asset.friction_range,
         friction_source=asset.friction_source,
+        friction_range_source="",
     )
 
 

@@ -109,9 +109,9 @@ def _object_record(session: Session, pending: PendingPlacement) -> dict[str, Any
         "reconstructed": p.asset_id is None,
         "adjusted": p.machine_pose is not None,
         "settle_note": note,
-        "mass": _property(p.mass, p.mass_range, p.mass_source, p.range_source, pending.override.mass),
+        "mass": _property(p.mass, p.mass_range, p.mass_source, p.mass_range_source, pending.override.mass),
         "friction": _property(
-            p.friction, p.friction_range, p.friction_source, p.range_source, pending.override.friction
+            p.friction, p.friction_range, p.friction_source, p.friction_range_source, pending.override.friction
         ),
         "files": f"project/{session.token}/object/{p.segment_id}",
     }

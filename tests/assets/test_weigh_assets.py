@@ -9,6 +9,7 @@ from offline_studio import offline_services
 from bench.weighed_objects import RecordedModel, estimated, weighed_objects
 from pipeline.assets.importers.asset_import import ImportOptions, import_asset
 from pipeline.assets.library import BUILTIN_LIBRARY, Library, read_asset
+from pipeline.assets.library_edits import scale
 from pipeline.assets.weigh_assets import weigh_assets
 from pipeline.description.physical_properties import WeightAnswer
 from pipeline.models import ModelError, ModelSettings, StageCancelled
@@ -63,6 +64,9 @@ def test_a_new_asset_gets_the_models_ranges_a_stated_mass_stays_and_an_unbelieva
     assert not found["tub"].warning and not tub.warnings
     said = "it is 60 cm long, but such objects are 6 to 14 cm, says model scale-1: its unit may be wrong"
     assert found["vat"].warning == said == vat.warnings[-1]
+    scale(vat, own, 0.1)
+    vat = read_asset(own / "vat")
+    assert (vat.mass, vat.mass_source) == (0.09, "model scale-1") and not vat.warnings, "it is of the real object"
     again = Scale()
     assert not weigh(own, "tub", "brick", "vat", model=again) and not again.asked, "nothing is a guess any more"
 

@@ -109,7 +109,7 @@ def test_a_models_range_of_lengths_judges_the_unit_and_each_object_before_assets
         said = PhysicalEstimate(0.2, (0.1, 0.4), 0.5, (0.3, 0.7), ends, "steel", "model seer")
         attributes = replace(described.attributes, size=factor * p.size)
         descriptions.append(replace(described, attributes=attributes, physical=said))
-        placements.append(replace(p, size=factor * p.size, length_range=ends, range_source="model seer"))
+        placements.append(replace(p, size=factor * p.size, length_range=ends, length_source="model seer"))
     found = size_ratio(descriptions, [], library)
     assert found == pytest.approx(1 if factor < 1.25 and factor > 0.8 else factor / (1.25 if factor > 1 else 0.8))
     inputs = replace(inputs, descriptions=descriptions, matches=[])

@@ -301,6 +301,10 @@ def test_a_part_stays_at_its_place_on_an_object_that_a_person_moves_and_resizes_
         assert list(placed.affordances) == names
 
 
+INF, NAN = float("inf"), float("nan")
+LENGTHS = ((0, 5), (-3, 5), (NAN, NAN), (NAN, 5), (0, 0), (INF, INF), (1e300, 1e300), (5, 2000))
+
+
 class FixedAnswer:
     name, has_language = "gpt-test", True
 
@@ -332,7 +336,7 @@ def test_a_models_answer_becomes_kilograms_with_a_range_and_a_source_unless_it_i
     assert huge.mass == 0.25 and huge.times_too_long(20 * p.size) > 10, "a wrong unit is judged, and is no wrong answer"
     nan, usual = float("nan"), (100, 250, 400)
     impossible = [FixedAnswer(*grams) for grams in ((100, 250, 400_000), (-5, 250, 400), (0, 0, 0), (100, nan, 400))]
-    impossible += [FixedAnswer(*usual, length=length) for length in ((0, 5), (-3, 5), (nan, nan), (nan, 5))]
+    impossible += [FixedAnswer(*usual, length=length) for length in LENGTHS]
     impossible += [FixedAnswer(*usual, friction=friction) for friction in ((0.2, 0.5, 50), (-1, 0.5, 0.6))]
     for model in impossible:
         with pytest.raises(ModelError, match=r"\A.*which is impossible.*\Z"):
@@ -351,7 +355,7 @@ def test_a_models_estimate_stands_in_for_a_guess_at_any_scale_and_for_nothing_th
         kept = (0.25, (0.1, 0.4), "model seer") if source in GUESSES else (p.mass, p.mass_range, source)
         kept = (9.0, (0.1, 9.0), source) if source == "asset" else kept
         assert (found.mass, found.mass_range, found.mass_source) == kept
-        assert found.range_source == "model seer"
+        assert found.length_source == found.friction_range_source == "model seer"
         assert (found.friction, found.friction_source, found.length_range) == (0.5, "model seer", (0.08, 0.14))
         assert with_estimate(p, None) is p
         articulated = replace(p, model=tmp_path / "cabinet.xml")
@@ -359,7 +363,7 @@ def test_a_models_estimate_stands_in_for_a_guess_at_any_scale_and_for_nothing_th
     scene_files.write_scene(make.scene(found), tmp_path)
     (read,) = scene_files.read_scene(tmp_path).placements
     kept = (found.mass, found.mass_source, (0.08, 0.14), "model seer")
-    assert (read.mass, read.mass_source, read.length_range, read.range_source) == kept
+    assert (read.mass, read.mass_source, read.length_range, read.length_source) == kept
 
 
 @pytest.fixture(scope="module")

@@ -96,7 +96,9 @@ def test_the_model_writes_the_program_of_a_task_whose_goals_the_rules_cannot_rea
 
 def test_a_proposal_about_what_is_not_there_is_kept_with_its_reason(twin, tmp_path, sandbox):
     ridden = of(run(twin, tmp_path, sandbox, SeerModel(twin), count=3), "ride")
-    assert (ridden.state, ridden.reason, ridden.program) == ("rejected", "there is no unicorn here", None)
+    assert (ridden.state, ridden.reason, ridden.program) == ("unusable", "there is no unicorn here", None)
+    data = report(tmp_path, [ridden], GenerationOptions(1), (), 1.0)
+    assert [one["reason"] for one in data["rejected"]] == [ridden.reason] and not data["curriculum"]
 
 
 def test_a_program_that_never_passes_is_no_task_and_its_rounds_are_counted(twin, tmp_path, sandbox):
@@ -128,6 +130,13 @@ def test_a_stop_within_a_question_ends_the_run_and_keeps_what_was_measured(kind,
     steps = run(twin, tmp_path, sandbox, SeerModel(twin, fails={kind: StageCancelled("stopped")}))
     assert not any(step.is_notice for step in steps)
     assert [one.key for one in read_tried(tmp_path)] == [step.tried.key for step in steps if step.tried]
+
+
+def test_a_model_that_is_away_is_asked_three_times_in_a_row_and_no_more(twin, tmp_path, sandbox):
+    model = SeerModel(twin, fails={"write_program": ModelError("the server is away")})
+    steps = run(twin, tmp_path, sandbox, model, count=5)
+    assert sum(one.kind == "write_program" for one in model.asked) == 3
+    assert sum(bool(step.tried and step.tried.state == "kept") for step in steps) == 5
 
 
 def test_another_writer_is_another_run(twin, tmp_path, sandbox):

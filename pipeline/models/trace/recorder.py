@@ -81,6 +81,7 @@ class TracingModel:
         self.name = model.name
         self.has_vision, self.has_language = has_vision(model), has_language(model)
         self.picture_kinds = getattr(model, "picture_kinds", None)
+        self.kinds = getattr(model, "kinds", None)
         self.label = label_of(model)
         self._model, self._path, self._calls = model, path, calls or InFlightCalls()
         self._overrides = overrides or {}
