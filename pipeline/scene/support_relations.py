@@ -80,6 +80,8 @@ def extend_support(supporter: Placement, supported: Placement) -> Placement:
 
 def _with_plausible_mass(supporter: Placement, growth: float, load: float) -> Placement:
     """Scale the mass with the volume, and raise it to what bears a load in kg."""
+    if supporter.mass_source.startswith("model "):  # which is of the real object, whatever its box
+        growth = 1.0
     lightest, heaviest = (growth * mass for mass in supporter.mass_range)
     mass = max(growth * supporter.mass, min(load / MAX_LOAD_RATIO, heaviest))
     return replace(supporter, mass=mass, mass_range=(lightest, heaviest))

@@ -102,7 +102,11 @@ def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "")
         TaskCandidate(task, start, demands(task.planned, known) if task.planned else None, profile_of(task, categories))
         for task in reversed(unique.values())
     ]
-    offered += [TaskCandidate(one.task, start, None, profile_of(one.task, categories), one.reason) for one in dropped]
+    offered += [
+        TaskCandidate(one.task, start, None, profile_of(one.task, categories), one.reason)
+        for one in dropped
+        if (one.task.instruction, one.task.goals) not in unique
+    ]
     return Candidates(tuple(offered), failure)
 
 

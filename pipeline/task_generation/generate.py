@@ -36,7 +36,7 @@ from pipeline.tasks import Task
 
 MAX_COUNT = 1000
 MAX_FAILED = 3
-"""Questions in a row without an answer, after which the model is asked for no further program of the run."""
+"""Questions in a row without an answer, after which the model is asked nothing further in the run."""
 RULES_WRITE = "the rules write what they can"
 
 
@@ -146,7 +146,7 @@ class _Generation:
         self._pools = {level: _Pool() for level in LEVELS}
         self._known = [(one.task, profile_of(one.task, one.categories)) for one in inputs.solved]
         self._failed = 0
-        """Questions for a program in a row that the model did not answer."""
+        """Questions in a row that the model did not answer."""
         self._notices: dict[str, bool] = {}
         """What did not work as asked, in order, and whether it was told."""
 
@@ -167,6 +167,11 @@ class _Generation:
                 break
             candidate = self._next()
             yield from self._told()
+            if candidate is None and self._recorded:  # a model that is away proposes less than it did
+                for tried in self._recorded:
+                    self._add(tried)
+                self._recorded.clear()
+                continue
             if candidate is None:
                 yield self._progress("no further task differs from those that were tried")
                 break
@@ -225,9 +230,11 @@ class _Generation:
                 pool.starts += 1
                 if pool.starts > 1 and not start.brought:
                     continue
-                found = candidates(start, self._inputs.model, self._inputs.facts, measured_so_far(outcomes))
+                proposer = self._inputs.model if self._failed < MAX_FAILED else PlannerModel()
+                found = candidates(start, proposer, self._inputs.facts, measured_so_far(outcomes))
                 pool.left += [one for one in found.tasks if one.demands is None or one.demands.level == level]
                 if found.failure:
+                    self._failed += 1
                     self._notices.setdefault(f"{found.failure}; the rules propose alone", False)
             if left := self._untried(pool):
                 chosen = choose(left, outcomes, [one for _, one in self._known])

@@ -86,7 +86,8 @@ def read_tried(project_dir: Path, run: str = "") -> list[TriedTask]:
     """Return the tried tasks of a run, in order; of the last one if `run` is empty. Raises TaskGenerationError."""
     path = tried_file(project_dir)
     try:
-        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        lines = path.read_text(encoding="utf-8").split("\n") if path.is_file() else []
+        lines = lines[:-1] if lines and not lines[-1] else lines  # splitlines would end a line within a text, at U+2028
         rows = [_parsed(line, number == len(lines)) for number, line in enumerate(lines, 1)]
         rows = [row for row in rows if row]
         chosen = run or (rows[-1]["run"] if rows else "")

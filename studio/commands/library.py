@@ -139,10 +139,11 @@ def _weigh(added: list[str], own: Path, arguments: argparse.Namespace) -> None:
     calls = InFlightCalls()
     try:
         model = TracingModel(services_for(arguments).model, own.parent / "trace" / "trace.jsonl", calls)
+        found = list(weigh_assets(own, added, model, calls))
     except StudioError as error:
         print(f"grs-studio: masses stay a guess: {error}", file=sys.stderr)
         return
-    for one in weigh_assets(own, added, model, calls):
+    for one in found:
         asset = one.asset
         low, high = (1000 * end for end in asset.mass_range)
         print(

@@ -218,7 +218,10 @@ class ImportJobs:
         except Exception as error:
             one.errors.append({"source": one.title, "error": error_message(error)})
         if new := [added["id"] for added in one.added[earlier:]]:
-            weighed = self._weigh(new, job)
+            try:
+                weighed = self._weigh(new, job)
+            except Exception as error:  # the assets are there, whatever a model does
+                weighed = error_message(error)
             job.message = "updating the open projects"
             one.note = " ".join(filter(None, (weighed, self._on_added(new))))
             one.added = [added | {"available": True} for added in one.added]

@@ -25,7 +25,7 @@ from pipeline.task_generation.task_set_report import report_html
 from pipeline.tasks import Task, TaskAnswer, TasksAnswer
 
 BATHE = TaskAnswer(
-    name="bathe", instruction="Give the red cube a bath.", objects=["red_cube", "teal_bowl"],
+    name="bathe", instruction="Give the red cube\u2028 a bath.", objects=["red_cube", "teal_bowl"],
     goals=["red_cube enjoys its bath in teal_bowl"], kind="bathe",
 )  # fmt: skip
 UNICORN = TaskAnswer(name="ride", instruction="Ride the unicorn.", objects=["unicorn"], goals=["unicorn is ridden"])
