@@ -186,7 +186,8 @@ def _ask_all(
             if answer.failure:
                 reason = "" if answer.failure in reported else f": {answer.failure}"
                 reported.add(answer.failure)
-                message = f"{message} (as measured; no answer from {source}{reason})"
+                stays = "a guess" if isinstance(answer, Estimated) else "as measured"
+                message = f"{message} ({stays}; no answer from {source}{reason})"
             shown = None if isinstance(answer, Estimated) else answer
             yield Progress(stage, message, done, len(indices), shown)
     return answers

@@ -87,7 +87,7 @@ def candidates(start: Start, model: Model, facts: SceneFacts, learned: str = "")
         except StageCancelled:
             raise
         except ModelError as error:
-            failure = f"{asked.name} proposed nothing: {error}"
+            failure = f"{asked.name} proposed nothing: {str(error).rstrip('.')}"
         else:
             usable += found.tasks
             dropped += found.dropped

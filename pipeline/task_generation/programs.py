@@ -54,7 +54,7 @@ class ProgramWriter:
             raise
         except ModelError as error:
             instead = _by_rules(task, folder) if task.planned else WrittenProgram(None)
-            return replace(instead, model_failure=f"{self.model.name} did not answer: {error}")
+            return replace(instead, model_failure=f"{self.model.name} did not answer: {str(error).rstrip('.')}")
         last = rounds[-1]
         count = f"{len(rounds)} round{'s' * (len(rounds) > 1)}"
         failed = "" if last.report.clean else f"no program of {self.model.name} passed in {count}: {last.reason}"
