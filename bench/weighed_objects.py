@@ -84,7 +84,7 @@ def _print(title: str, rows: Sequence[tuple[float, tuple[float, float], float]])
 
 
 def main(words: Sequence[str]) -> int:
-    """Print the shares of the model, and of the table by category that stands in without one."""
+    """Print the shares of the model, and of the table by category that is used without a model."""
     parser = argparse.ArgumentParser(prog="weighed_objects")
     parser.add_argument("--model", default="", help="openai, or empty for the recorded answers")
     chosen, objects = parser.parse_args(words).model, weighed_objects()

@@ -148,7 +148,7 @@ class _Generation:
         self._failed = 0
         """Questions in a row that the model did not answer."""
         self._notices: dict[str, bool] = {}
-        """What did not work as asked, in order, and whether it was told."""
+        """Messages about failures of the model, in order, each with whether it was yielded."""
 
     @property
     def _kept(self) -> list[TriedTask]:
@@ -166,7 +166,7 @@ class _Generation:
             if stopped() and not self._recorded:
                 break
             candidate = self._next()
-            yield from self._told()
+            yield from self._new_notices()
             if candidate is None and self._recorded:  # a model that is away proposes less than it did
                 for tried in self._recorded:
                     self._add(tried)
@@ -187,7 +187,7 @@ class _Generation:
                 continue
             yield self._progress(candidate.task.instruction)
             written = self._written(candidate)
-            yield from self._told()
+            yield from self._new_notices()
             if written.program is None and not written.reason:
                 continue
             tried = self._measured(candidate, written, stopped)
@@ -209,8 +209,8 @@ class _Generation:
             self._notices[f"{written.model_failure}; {RULES_WRITE}"] = False
         return written
 
-    def _told(self) -> Iterator[Generated]:
-        """Yield the notices that were not told yet."""
+    def _new_notices(self) -> Iterator[Generated]:
+        """Yield each notice once."""
         for message in [message for message, was_told in self._notices.items() if not was_told]:
             self._notices[message] = True
             yield replace(self._progress(message), is_notice=True)

@@ -32,7 +32,7 @@ UNICORN = TaskAnswer(name="ride", instruction="Ride the unicorn.", objects=["uni
 
 
 class SeerModel:
-    """A model with language: proposes a task in words of its own and one of a thing that is not there."""
+    """A language model that proposes two tasks: one that the rules cannot read, one about a missing object."""
 
     name, has_language, has_vision = "seer", True, False
 
